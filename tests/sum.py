@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Adds up the TAP lines of a "meson test" run, from its testlog.json, and prints "N passed, N failed" last.
+
+A test that prints no TAP counts as one, and so does one that broke off. Skips are failures when COMPUTE_TEST_STRICT is
+set, else they are counted apart.
+"""
+
+import collections
+import json
+import os
+import re
+import sys
+
+POINT = re.compile(r"^(not )?ok\b[^#\n]*(?:# *(skip|todo)\b)?", re.IGNORECASE | re.MULTILINE)
+
+
+def points(run):
+    """Yields "passed", "failed" or "skipped" for each point of one meson test."""
+    counted = collections.Counter()
+    for match in POINT.finditer(run.get("stdout") or ""):
+        directive = (match.group(2) or "").lower()
+        if directive == "skip":
+            counted["skipped"] += 1
+        else:
+            counted["failed" if match.group(1) and directive != "todo" else "passed"] += 1
+    outcome = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}.get(run["result"], "failed")
+    if counted[outcome] == 0:
+        counted[outcome] += 1
+    return counted
+
+
+def main():
+    strict = bool(os.environ.get("COMPUTE_TEST_STRICT"))
+    total = collections.Counter()
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
+        for run in map(json.loads, log):
+            counted = points(run)
+            for kind in "failed", "skipped":
+                if counted[kind]:
+                    print(f"{run['name']}: {counted[kind]} {kind}")
+            total += counted
+    if strict:
+        total["failed"] += total.pop("skipped", 0)
+    skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
+    print(f"{total['passed']} passed, {total['failed']} failed{skipped}")
+    return total["failed"] > 0 or total["passed"] == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
