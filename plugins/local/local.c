@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "local.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CAPABILITIES (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED)
+
+COMPUTE_PROVIDER_DEFINE ("local", LOCAL_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
+
+/* The configured path of the runner, the caller's to free; "" when there is none; NULL without memory. */
+static char *
+dup_runner_path (const struct compute_host *host)
+{
+  uint64_t bytes = 0;
+  char *path;
+
+  if (host->config_get == NULL
+      || host->config_get (host->context, "runner.path", NULL, 0, &bytes) == COMPUTE_E_NOT_FOUND)
+    return strdup ("");
+  path = malloc (bytes + 1);
+  if (path == NULL)
+    return NULL;
+  path[0] = '\0';
+  (void) host->config_get (host->context, "runner.path", path, bytes, &bytes);
+  return path;
+}
+
+static int
+local_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
+{
+  struct compute_provider_state *state = calloc (1, sizeof *state);
+
+  if (state != NULL)
+    state->runner_path = dup_runner_path (host);
+  if (state == NULL || state->runner_path == NULL)
+    {
+      free (state);
+      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open local");
+    }
+  state->host = host;
+  pthread_mutex_init (&state->lock, NULL);
+  *ret_state = state;
+  return 0;
+}
+
+static void
+local_close (struct compute_provider_state *state)
+{
+  if (state == NULL)
+    return;
+  instances_close (state);
+  pthread_mutex_destroy (&state->lock);
+  free (state->runner_path);
+  free (state);
+}
+
+static int
+local_is_available (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
+{
+  (void) call;
+  return check_available (state, err);
+}
+
+static int
+start (struct compute_provider_state *state, const struct compute_config *config, struct compute_instance *about,
+       struct compute_error *err)
+{
+  const char *const argv[] = { state->runner_path, "--with-parent", NULL };
+  struct link *link;
+  int result = describe (config, about, err);
+
+  if (result == 0)
+    result = link_start (argv, 1, config, &link, err);
+  return result == 0 ? instances_add (state, about, link, err) : result;
+}
+
+/* Without a workdir an instance works where this process does. */
+static int
+local_provision (struct compute_provider_state *state, const struct compute_config *config,
+                 const struct compute_call *call, struct compute_instance *ret_instance, struct compute_error *err)
+{
+  struct compute_config here = *config;
+  struct compute_instance about;
+  char workdir[PATH_MAX];
+  int result = check_provision (config, err);
+
+  (void) call;
+  if (result == 0)
+    result = check_available (state, err);
+  if (result != 0)
+    return result;
+  if (here.workdir == NULL && (here.workdir = getcwd (workdir, sizeof workdir)) == NULL)
+    return compute_error_set (err, COMPUTE_E_NOT_STARTED, errno, "the current folder is gone (%s); state a workdir",
+                              strerror (errno));
+  result = start (state, &here, &about, err);
+  if (result == 0)
+    give_instance (ret_instance, &about);
+  return result;
+}
+
+static int
+local_execute (struct compute_provider_state *state, const char *instance, const struct compute_command *command,
+               const struct compute_config *config, const struct compute_call *call, struct compute_result *ret_result,
+               struct compute_error *err)
+{
+  struct link *link;
+  int result = config != NULL ? check_user (config->user, err) : 0;
+
+  if (result == 0)
+    result = instances_enter (state, instance, &link, err);
+  if (result != 0)
+    return result;
+  result = compute_runner_execute (link->runner, command, config, call, ret_result, err);
+  instances_leave (state, link);
+  return result;
+}
+
+static int
+local_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                struct compute_error *err)
+{
+  struct link *link = NULL;
+  int result = instances_stop (state, instance, &link, err);
+
+  (void) call;
+  if (result != 0 || link == NULL)
+    return result;
+  result = compute_runner_shutdown (link->runner, err);
+  if (result == COMPUTE_E_LOST)
+    result = 0; /* it died before: what it ran ended with it */
+  link_reap (state, link);
+  instances_leave (state, link);
+  return result;
+}
+
+static int
+local_list_instances (struct compute_provider_state *state, compute_instance_fn emit, void *user,
+                      const struct compute_call *call, struct compute_error *err)
+{
+  (void) call;
+  return instances_list (state, emit, user, err);
+}
+
+static int
+local_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                  struct compute_instance *ret_instance, struct compute_error *err)
+{
+  (void) call;
+  return instances_status (state, instance, ret_instance, err);
+}
+
+static int
+local_put (struct compute_provider_state *state, const char *instance, const char *path, uint32_t mode,
+           int32_t source_fd, const struct compute_call *call, struct compute_error *err)
+{
+  struct link *link;
+  int result = instances_enter (state, instance, &link, err);
+
+  if (result != 0)
+    return result;
+  result = compute_runner_put (link->runner, path, mode, source_fd, call, err);
+  instances_leave (state, link);
+  return result;
+}
+
+static int
+local_get (struct compute_provider_state *state, const char *instance, const char *path, int32_t target_fd,
+           const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
+{
+  struct link *link;
+  int result = instances_enter (state, instance, &link, err);
+
+  if (result != 0)
+    return result;
+  result = compute_runner_get (link->runner, path, target_fd, call, ret_info, err);
+  instances_leave (state, link);
+  return result;
+}
+
+static const struct compute_files local_files = { .size = sizeof local_files, .put = local_put, .get = local_get };
+
+static const void *
+local_get_extension (const char *id)
+{
+  return strcmp (id, COMPUTE_FILES_ID) == 0 ? &local_files : NULL;
+}
+
+static const struct compute_provider local_provider = {
+  COMPUTE_PROVIDER_HEADER,
+  .name = "local",
+  .version = LOCAL_VERSION,
+  .description = "Runs commands on this machine with the rights of this process; does not isolate",
+  .capabilities = CAPABILITIES,
+  .open = local_open,
+  .close = local_close,
+  .is_available = local_is_available,
+  .provision = local_provision,
+  .execute = local_execute,
+  .shutdown = local_shutdown,
+  .list_instances = local_list_instances,
+  .get_status = local_get_status,
+  .get_extension = local_get_extension,
+};
+
+int
+compute_provider_init (const struct compute_host *host, const struct compute_provider **ret_provider,
+                       struct compute_error *err)
+{
+  (void) host;
+  (void) err;
+  *ret_provider = &local_provider;
+  return 0;
+}
