@@ -65,6 +65,7 @@ def layers():
         ("core/", HOST_HEADERS | CORE_LIBRARIES | libc() - STARTS_OR_CONNECTS),
         ("sdk/cli/", HOST_HEADERS | PROGRAM_LIBRARIES | libc()),
         ("sdk/plugin-ls/", HOST_HEADERS | PROGRAM_LIBRARIES | libc()),
+        ("sdk/template/", PLUGIN_HEADERS | libc()),
     ]
 
 
