@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_PAIRS_H
+#define CLI_PAIRS_H
+
+#include "request.h"
+
+void pairs_init (struct pairs *pairs);
+void pairs_clear (struct pairs *pairs);
+
+/* Copies both; a later value replaces an earlier one of the same name. */
+void pairs_set (struct pairs *pairs, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_SUGGEST_H
+#define CLI_SUGGEST_H
+
+#include <stddef.h>
+
+/* How many letters to add, drop, change or swap with a neighbour make one word of the other; SUGGEST_FAR when it is
+ * more than somebody would mistype. */
+#define SUGGEST_FAR 3
+size_t suggest_distance (const char *typed, const char *meant);
+
+#endif
