@@ -4,7 +4,7 @@
 
 #include "request.h"
 
-#include <cJSON.h>
+#include <cjson/cJSON.h>
 
 /* What went wrong while the rest of the work went on. */
 struct failures

@@ -2,7 +2,7 @@
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
-#include <cJSON.h>
+#include <cjson/cJSON.h>
 #include <compute/compute.h>
 #include <glib.h>
 #include <stdbool.h>

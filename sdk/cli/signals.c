@@ -51,7 +51,7 @@ signals_watch (void)
       if (sigaction (ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
         sigaction (ending[i], &action, NULL);
     }
-  signal (SIGPIPE, SIG_IGN);
+  sigaction (SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 }
 
 int
