@@ -45,20 +45,20 @@ name_fold (char to[NAME_BYTES], const char *name)
   return true;
 }
 
-/* Bytes of the UTF-8 character at s that people can read, or 0: a control character, or no UTF-8. */
+/* Bytes of the UTF-8 character at s, which is not the end, or 0 when it is none. */
 static size_t
-readable_bytes (const unsigned char *s)
+utf8_bytes (const unsigned char *s)
 {
   unsigned min, value;
   size_t count;
 
   if (s[0] < 0x80)
-    return s[0] >= 0x20 && s[0] != 0x7f;
-  if (s[0] >= 0xc2 && s[0] <= 0xdf)
-    count = 2, min = 0xa0, value = s[0] & 0x1f; /* from 0xa0: 0x80 to 0x9f are controls */
+    return 1;
+  if ((s[0] & 0xe0) == 0xc0)
+    count = 2, min = 0x80, value = s[0] & 0x1f;
   else if ((s[0] & 0xf0) == 0xe0)
     count = 3, min = 0x800, value = s[0] & 0x0f;
-  else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+  else if ((s[0] & 0xf8) == 0xf0)
     count = 4, min = 0x10000, value = s[0] & 0x07;
   else
     return 0;
@@ -69,6 +69,31 @@ readable_bytes (const unsigned char *s)
       value = value << 6 | (s[i] & 0x3f);
     }
   return value >= min && value <= 0x10ffff && (value < 0xd800 || value > 0xdfff) ? count : 0;
+}
+
+bool
+text_is_utf8 (const char *text)
+{
+  const unsigned char *s = (const unsigned char *) text;
+
+  while (*s != '\0')
+    {
+      size_t count = utf8_bytes (s);
+
+      if (count == 0)
+        return false;
+      s += count;
+    }
+  return true;
+}
+
+/* Bytes of a character that can be shown as it is, or 0. U+0080 to U+009F are controls too. */
+static size_t
+readable_bytes (const unsigned char *s)
+{
+  if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0))
+    return 0;
+  return utf8_bytes (s);
 }
 
 char *
@@ -97,4 +122,16 @@ text_for_people (char *to, size_t room, const char *from)
     }
   to[used] = '\0';
   return to;
+}
+
+const char *
+text_of_errno (int sys_errno)
+{
+#ifdef __GLIBC__
+  const char *text = strerrordesc_np (sys_errno); /* strerror would be translated */
+#else
+  const char *text = strerror (sys_errno);
+#endif
+
+  return text != NULL ? text : "unknown error";
 }

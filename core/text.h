@@ -18,4 +18,9 @@ bool name_fold (char to[NAME_BYTES], const char *name);
  * does not fit ends in "...". Always NUL-terminated; returns to. room is at least 8. */
 char *text_for_people (char *to, size_t room, const char *from);
 
+bool text_is_utf8 (const char *text);
+
+/* The English text of an errno, whatever locale the host application has set. Static storage. */
+const char *text_of_errno (int sys_errno);
+
 #endif
