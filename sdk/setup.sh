@@ -19,6 +19,8 @@ NEEDS
   [ "$1" = test ] || return 0
   cat <<'NEEDS'
 g++ g++
+make make
+groff groff-base
 python3 python3
 clang clang
 clang-format clang-format

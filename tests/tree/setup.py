@@ -11,6 +11,7 @@ import tap
 
 BASICS = ("sh", "cat", "dirname", "env", "rm")
 BUILD = ("cc", "pkg-config", "meson", "ninja", "musl-gcc")
+TEST = ("g++", "make", "groff", "python3", "clang", "clang-format", "shellcheck", "strace", "valgrind", "zsh")
 PACKAGES = "gcc pkg-config meson ninja-build musl-tools libglib2.0-dev libcjson-dev"
 
 
@@ -171,7 +172,7 @@ def test_the_tests_need_more_packages(machine):
     assert status != 0 and " clang " in errors and " valgrind " in errors and "meson" not in errors, errors
 
 
-@on(*BUILD, "g++", "python3", "clang", "clang-format", "shellcheck", "strace", "valgrind", "zsh", "bash")
+@on(*BUILD, *TEST)
 def test_the_tests_are_added_to_a_build_without_them(machine):
     machine.products()
     (machine.tree / "build/build.ninja").touch()
@@ -184,7 +185,7 @@ def test_the_tests_are_added_to_a_build_without_them(machine):
     ]
 
 
-@on(*BUILD, "g++", "python3", "clang", "clang-format", "shellcheck", "strace", "valgrind", "zsh", "bash")
+@on(*BUILD, *TEST)
 def test_a_failing_test_run_and_a_failing_sum_fail(machine):
     machine.products()
     machine.fake("python3", "exit 1")
