@@ -2,110 +2,54 @@
 #include "local.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
+
+/* What this state knows: the instances it owns, the ones it has shut down, and the detached ones it is connected to.
+ * All about the latter is in the run folder, where other processes change it. */
 
 #define STOPPED_REMEMBERED 256u
 
-static void
-copy_text (char *to, size_t room, const char *from)
-{
-  int length = snprintf (to, room, "%s", from);
-
-  if (length >= 0 && (size_t) length >= room)
-    compute_error_end_at_character (to, room - 1);
-}
-
-static int
-new_id (char *id, size_t room, struct compute_error *err)
-{
-  unsigned char random[6];
-
-  if (getrandom (random, sizeof random, 0) != (ssize_t) sizeof random)
-    return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "no random number for an id: %s", strerror (errno));
-  snprintf (id, room, "local-%02x%02x%02x%02x%02x%02x", random[0], random[1], random[2], random[3], random[4],
-            random[5]);
-  return 0;
-}
-
-int
-describe (const struct compute_config *config, struct compute_instance *about, struct compute_error *err)
-{
-  struct timespec now;
-  int detached = (config->flags & COMPUTE_CONFIG_DETACHED) != 0;
-
-  *about = (struct compute_instance) COMPUTE_INSTANCE_INIT;
-  clock_gettime (CLOCK_REALTIME, &now);
-  about->created_ms = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-  about->state = COMPUTE_STATE_RUNNING;
-  about->flags = detached ? COMPUTE_CONFIG_DETACHED : 0;
-  about->owner = detached ? COMPUTE_OWNER_NONE : COMPUTE_OWNER_SELF;
-  about->owner_pid = detached ? 0 : getpid ();
-  gethostname (about->host, sizeof about->host - 1);
-  copy_text (about->workdir, sizeof about->workdir, config->workdir);
-  if (config->definition != NULL)
-    copy_text (about->definition, sizeof about->definition, config->definition);
-  return new_id (about->id, sizeof about->id, err);
-}
-
-/* Under lock, as all static functions below. */
-static struct instance *
+/* Under lock, as all static functions here. */
+static struct instance **
 find (struct compute_provider_state *state, const char *id)
 {
-  struct instance *instance = state->instances;
+  struct instance **at = &state->instances;
 
-  while (instance != NULL && strcmp (instance->about.id, id) != 0)
-    instance = instance->next;
-  return instance;
+  while (*at != NULL && strcmp ((*at)->about.id, id) != 0)
+    at = &(*at)->next;
+  return at;
+}
+
+static void
+forget (struct instance **at)
+{
+  struct instance *instance = *at;
+
+  *at = instance->next;
+  free (instance);
 }
 
 /* Forgets the oldest of those that were shut down when there are too many. */
 static void
-forget_old (struct compute_provider_state *state)
+forget_oldest (struct compute_provider_state *state)
 {
-  struct instance **last = NULL, *old;
+  struct instance **oldest = NULL;
   unsigned count = 0;
 
   for (struct instance **at = &state->instances; *at != NULL; at = &(*at)->next)
     if ((*at)->was_shut_down)
       {
-        last = at;
+        oldest = at;
         count++;
       }
-  if (count <= STOPPED_REMEMBERED)
-    return;
-  old = *last;
-  *last = old->next;
-  free (old);
+  if (count > STOPPED_REMEMBERED)
+    forget (oldest);
 }
 
-/* One user less; returns the link when it was the last, to be closed without the lock. */
+/* One user less. Returns the link when that was the last, to be closed without the lock. */
 static struct link *
 drop (struct link *link)
 {
   return --link->users == 0 ? link : NULL;
-}
-
-/* Notices a runner that has died. Returns a link to be closed, or NULL. */
-static struct link *
-mind_death (struct instance *instance)
-{
-  struct compute_error why = COMPUTE_ERROR_INIT;
-  struct link *link = instance->link;
-
-  if (link == NULL || compute_runner_check (link->runner, &why) == 0)
-    return NULL;
-  instance->link = NULL;
-  instance->about.state = COMPUTE_STATE_STOPPED;
-  copy_text (instance->about.detail, sizeof instance->about.detail, why.message);
-  return drop (link);
-}
-
-static int
-unknown (const char *id, struct compute_error *err)
-{
-  return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "no instance '%s'", id);
 }
 
 static void
@@ -115,24 +59,99 @@ close_if_any (struct link *link)
     link_close (link);
 }
 
+/* Notices a runner that has died: an owned instance has stopped, of a detached one the run folder tells more. Returns a
+ * link to be closed, or NULL. */
+static struct link *
+mind_death (struct instance **at)
+{
+  struct instance *instance = *at;
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  struct link *link = instance != NULL ? instance->link : NULL;
+
+  if (link == NULL || compute_runner_check (link->runner, &why) == 0)
+    return NULL;
+  instance->link = NULL;
+  instance->about.state = COMPUTE_STATE_STOPPED;
+  cut_text (instance->about.detail, sizeof instance->about.detail, why.message);
+  if (instance->about.flags & COMPUTE_CONFIG_DETACHED)
+    forget (at);
+  return drop (link);
+}
+
+/* True when a detached instance is all that the table knows by this name, or it knows none. */
+static int
+is_elsewhere (const struct instance *instance)
+{
+  return instance == NULL || (!instance->was_shut_down && (instance->about.flags & COMPUTE_CONFIG_DETACHED) != 0);
+}
+
+/* A second connection to a detached instance, made by two threads at a time, is the one too many: *link is replaced. */
+static struct link *
+insert (struct compute_provider_state *state, struct instance *instance, struct link **link)
+{
+  struct instance *other = *find (state, instance->about.id);
+  struct link *unused = NULL;
+
+  if (other != NULL && other->link != NULL)
+    {
+      unused = *link;
+      *link = other->link;
+      free (instance);
+    }
+  else
+    {
+      instance->link = *link;
+      instance->link->users = 1;
+      instance->next = state->instances;
+      state->instances = instance;
+    }
+  return unused;
+}
+
+/* Remembers an instance that runs; its link is taken, and given back with one user more where enter is set. */
+static int
+add (struct compute_provider_state *state, const struct compute_instance *about, struct link **link, int enter,
+     struct compute_error *err)
+{
+  struct instance *instance = calloc (1, sizeof *instance);
+  struct link *unused;
+
+  if (instance == NULL)
+    {
+      link_close (*link);
+      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for an instance");
+    }
+  instance->about = *about;
+  pthread_mutex_lock (&state->lock);
+  unused = insert (state, instance, link);
+  (*link)->users += (unsigned) enter;
+  pthread_mutex_unlock (&state->lock);
+  close_if_any (unused);
+  return 0;
+}
+
 int
 instances_add (struct compute_provider_state *state, const struct compute_instance *about, struct link *link,
                struct compute_error *err)
 {
-  struct instance *instance = calloc (1, sizeof *instance);
+  return add (state, about, &link, 0, err);
+}
 
+/* As instances_enter, for what the table knows; NOT_FOUND without a message where the run folder has to tell. */
+static int
+enter_known (struct compute_provider_state *state, const char *id, struct link **ret_link, struct link **ret_dead,
+             struct compute_error *err)
+{
+  struct instance *instance;
+
+  *ret_dead = mind_death (find (state, id));
+  instance = *find (state, id);
   if (instance == NULL)
-    {
-      link_close (link);
-      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for an instance");
-    }
-  instance->link = link;
-  link->users = 1;
-  instance->about = *about;
-  pthread_mutex_lock (&state->lock);
-  instance->next = state->instances;
-  state->instances = instance;
-  pthread_mutex_unlock (&state->lock);
+    return COMPUTE_E_NOT_FOUND;
+  if (instance->link == NULL)
+    return not_running (id, err);
+  instance->link->users++;
+  *ret_link = instance->link;
   return 0;
 }
 
@@ -140,26 +159,18 @@ int
 instances_enter (struct compute_provider_state *state, const char *id, struct link **ret_link,
                  struct compute_error *err)
 {
-  struct instance *instance;
-  struct link *dead = NULL;
-  int result = 0;
+  struct compute_instance about;
+  struct link *dead;
+  int result;
 
   pthread_mutex_lock (&state->lock);
-  instance = find (state, id);
-  if (instance != NULL)
-    dead = mind_death (instance);
-  if (instance == NULL)
-    result = unknown (id, err);
-  else if (instance->link == NULL)
-    result = compute_error_set (err, COMPUTE_E_NOT_RUNNING, 0, "instance '%s' is stopped, not running.", id);
-  else
-    {
-      instance->link->users++;
-      *ret_link = instance->link;
-    }
+  result = enter_known (state, id, ret_link, &dead, err);
   pthread_mutex_unlock (&state->lock);
   close_if_any (dead);
-  return result;
+  if (result != COMPUTE_E_NOT_FOUND)
+    return result;
+  result = detached_open (id, &about, ret_link, err);
+  return result == 0 ? add (state, &about, ret_link, 1, err) : result;
 }
 
 void
@@ -171,35 +182,63 @@ instances_leave (struct compute_provider_state *state, struct link *link)
   close_if_any (link);
 }
 
-int
-instances_stop (struct compute_provider_state *state, const char *id, struct link **ret_link, struct compute_error *err)
+/* Takes the link of an instance out, so that no call enters any more; NULL when it has none. */
+static struct link *
+mark_shut_down (struct compute_provider_state *state, struct instance *instance)
 {
-  struct instance *instance;
-  int result = 0;
+  struct link *link = instance->link;
 
-  pthread_mutex_lock (&state->lock);
-  instance = find (state, id);
-  if (instance == NULL)
-    result = unknown (id, err);
-  else
-    {
-      *ret_link = instance->link;
-      instance->link = NULL;
-      instance->was_shut_down = 1;
-      instance->about.state = COMPUTE_STATE_STOPPED;
-      forget_old (state);
-    }
-  pthread_mutex_unlock (&state->lock);
-  return result;
+  instance->link = NULL;
+  instance->was_shut_down = 1;
+  instance->about.state = COMPUTE_STATE_STOPPED;
+  forget_oldest (state);
+  return link;
 }
 
-void
-give_instance (struct compute_instance *to, const struct compute_instance *from)
+/* Another connection than ours ends a detached instance as well as our own: ours is only dropped. */
+static int
+shut_down_detached (struct compute_provider_state *state, const char *id, struct compute_error *err)
 {
-  uint32_t size = to->size;
+  struct instance *instance;
+  struct link *link = NULL;
+  int result = detached_shutdown (id, err);
 
-  memcpy (to, from, size < sizeof *from ? size : sizeof *from);
-  to->size = size;
+  if (result != 0)
+    return result;
+  pthread_mutex_lock (&state->lock);
+  instance = *find (state, id);
+  if (instance != NULL && (link = mark_shut_down (state, instance)) != NULL)
+    link = drop (link);
+  pthread_mutex_unlock (&state->lock);
+  close_if_any (link);
+  return 0;
+}
+
+static int
+shut_down_owned (struct compute_provider_state *state, struct link *link, struct compute_error *err)
+{
+  int result = compute_runner_shutdown (link->runner, err);
+
+  instances_leave (state, link);
+  return result == COMPUTE_E_LOST ? 0 : result; /* lost: it had died, and what it ran with it */
+}
+
+int
+instances_shut_down (struct compute_provider_state *state, const char *id, struct compute_error *err)
+{
+  struct instance *instance;
+  struct link *link = NULL;
+  int elsewhere;
+
+  pthread_mutex_lock (&state->lock);
+  instance = *find (state, id);
+  elsewhere = is_elsewhere (instance);
+  if (!elsewhere)
+    link = mark_shut_down (state, instance);
+  pthread_mutex_unlock (&state->lock);
+  if (elsewhere)
+    return shut_down_detached (state, id, err);
+  return link != NULL ? shut_down_owned (state, link, err) : 0;
 }
 
 int
@@ -207,24 +246,21 @@ instances_status (struct compute_provider_state *state, const char *id, struct c
                   struct compute_error *err)
 {
   struct instance *instance;
-  struct link *dead = NULL;
-  int result = 0;
+  struct link *dead;
+  int elsewhere;
 
   pthread_mutex_lock (&state->lock);
-  instance = find (state, id);
-  if (instance == NULL)
-    result = unknown (id, err);
-  else
-    {
-      dead = mind_death (instance);
-      give_instance (ret_about, &instance->about);
-    }
+  dead = mind_death (find (state, id));
+  instance = *find (state, id);
+  elsewhere = is_elsewhere (instance);
+  if (!elsewhere)
+    *ret_about = instance->about;
   pthread_mutex_unlock (&state->lock);
   close_if_any (dead);
-  return result;
+  return elsewhere ? detached_status (id, ret_about, err) : 0;
 }
 
-/* What a list shows, taken at one moment. */
+/* The owned instances at one moment, and the links of those found dead. */
 struct snapshot
 {
   struct compute_instance *about;
@@ -235,19 +271,19 @@ struct snapshot
 static int
 take_snapshot (struct compute_provider_state *state, struct snapshot *snapshot)
 {
-  size_t room = 0;
+  size_t room = 1;
 
   for (struct instance *instance = state->instances; instance != NULL; instance = instance->next)
     room++;
-  snapshot->about = calloc (room + 1, sizeof *snapshot->about);
-  snapshot->dead = calloc (room + 1, sizeof *snapshot->dead);
+  snapshot->about = calloc (room, sizeof *snapshot->about);
+  snapshot->dead = calloc (room, sizeof (struct link *));
   if (snapshot->about == NULL || snapshot->dead == NULL)
     return -1;
-  for (struct instance *instance = state->instances; instance != NULL; instance = instance->next)
-    if (!instance->was_shut_down)
+  for (struct instance **at = &state->instances; *at != NULL; at = &(*at)->next)
+    if (!is_elsewhere (*at) && !(*at)->was_shut_down)
       {
-        snapshot->dead[snapshot->count] = mind_death (instance);
-        snapshot->about[snapshot->count++] = instance->about;
+        snapshot->dead[snapshot->count] = mind_death (at);
+        snapshot->about[snapshot->count++] = (*at)->about;
       }
   return 0;
 }
@@ -269,7 +305,7 @@ instances_list (struct compute_provider_state *state, compute_instance_fn emit, 
     result = emit (user, &snapshot.about[i]);
   free (snapshot.about);
   free (snapshot.dead);
-  return result;
+  return result == 0 ? detached_list (state, emit, user, err) : result;
 }
 
 /* All pipes close before the first runner is waited for: they end at the same time. */

@@ -2,72 +2,93 @@
 #include "local.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define RUNNER_END_MS (COMPUTE_GRACE_MS + 3000) /* what a runner that lost its host may take */
+
+void
+link_reap (struct link *link)
+{
+  if (link->child != 0)
+    compute_runner_reap (link->child, RUNNER_END_MS);
+  link->child = 0;
+}
 
 void
 link_close (struct link *link)
 {
   compute_runner_close (link->runner);
-  if (link->child != 0)
-    compute_runner_reap (link->child, RUNNER_END_MS);
+  link_reap (link);
   free (link);
 }
 
-void
-link_reap (struct compute_provider_state *state, struct link *link)
+int
+link_open (const struct compute_runner_options *options, struct link **ret_link, struct compute_error *err)
 {
-  int64_t child;
+  struct compute_runner *runner;
+  struct link *link;
+  int result = compute_runner_open (options, &runner, err);
 
-  pthread_mutex_lock (&state->lock);
-  child = link->child;
-  link->child = 0;
-  pthread_mutex_unlock (&state->lock);
-  if (child != 0)
-    compute_runner_reap (child, RUNNER_END_MS);
+  if (result != 0)
+    return result;
+  link = calloc (1, sizeof *link);
+  if (link == NULL)
+    {
+      compute_runner_close (runner);
+      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for an instance");
+    }
+  link->runner = runner;
+  *ret_link = link;
+  return 0;
 }
 
-/* Everything that keeps a runner from answering is the engine's failure here: no command was sent yet. */
-static int
-no_runner (int code, const char *path, struct compute_error *err)
+/* What the runner said before it gave up, one line of it; "" when nothing. */
+static void
+read_complaint (int fd, char *text, size_t room)
 {
-  if (code == COMPUTE_E_NOT_FOUND || code == COMPUTE_E_LOST || code == COMPUTE_E_PROTOCOL || code == COMPUTE_E_TIMEOUT)
-    code = COMPUTE_E_ENGINE;
+  ssize_t count = fd >= 0 ? pread (fd, text, room - 1, 0) : 0;
+
+  text[count > 0 ? count : 0] = '\0';
+  text[strcspn (text, "\n")] = '\0';
+}
+
+/* No command was sent yet, so whatever keeps a runner from answering is the engine's failure. */
+static int
+no_runner (const char *path, int said_fd, struct compute_error *err)
+{
+  char said[160];
+
+  read_complaint (said_fd, said, sizeof said);
+  if (said[0] != '\0')
+    return compute_error_set (err, COMPUTE_E_ENGINE, 0, "%s", said);
   if (err != NULL)
-    err->code = code;
-  return compute_error_prefix (err, code, "the runner '%s' does not work: ", path);
+    err->code = COMPUTE_E_ENGINE;
+  return compute_error_prefix (err, COMPUTE_E_ENGINE, "the runner '%s' does not work: ", path);
 }
 
 int
-link_start (const char *const *argv, int child, const struct compute_config *config, struct link **ret_link,
-            struct compute_error *err)
+link_start (const char *const *argv, struct link **ret_link, struct compute_error *err)
 {
   struct compute_runner_options options = { .size = sizeof options };
-  struct link *link = calloc (1, sizeof *link);
+  int said_fd = memfd_create ("runner's stderr", MFD_CLOEXEC);
+  struct link *link;
   int64_t pid;
-  int result;
+  int result = compute_runner_spawn (argv, NULL, said_fd, &pid, &options.read_fd, &options.write_fd, err);
 
-  if (link == NULL)
-    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for an instance");
-  result = compute_runner_spawn (argv, NULL, -1, &pid, &options.read_fd, &options.write_fd, err);
-  if (result != 0)
+  if (result == 0)
     {
-      free (link);
-      return no_runner (result, argv[0], err);
+      result = link_open (&options, &link, err);
+      if (result != 0)
+        compute_runner_reap (pid, RUNNER_END_MS);
     }
+  if (result != 0)
+    result = no_runner (argv[0], said_fd, err);
+  if (said_fd >= 0)
+    close (said_fd);
+  if (result != 0)
+    return result;
   link->child = pid;
-  result = compute_runner_open (&options, &link->runner, err);
-  result = result == 0 ? compute_runner_configure (link->runner, config, err) : no_runner (result, argv[0], err);
-  if (result != 0)
-    {
-      link_close (link);
-      return result;
-    }
-  if (!child)
-    {
-      link->child = 0;
-      compute_runner_reap (pid, RUNNER_END_MS);
-    }
   *ret_link = link;
   return 0;
 }

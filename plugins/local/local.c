@@ -9,6 +9,20 @@
 
 COMPUTE_PROVIDER_DEFINE ("local", LOCAL_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
 
+void
+local_log (const struct compute_provider_state *state, uint32_t level, const char *format, ...)
+{
+  char line[512];
+  va_list args;
+
+  if (state->host->log == NULL)
+    return;
+  va_start (args, format);
+  vsnprintf (line, sizeof line, format, args);
+  va_end (args);
+  state->host->log (state->host->context, level, line);
+}
+
 /* The configured path of the runner, the caller's to free; "" when there is none; NULL without memory. */
 static char *
 dup_runner_path (const struct compute_host *host)
@@ -64,16 +78,39 @@ local_is_available (struct compute_provider_state *state, const struct compute_c
 }
 
 static int
+start_owned (const struct compute_provider_state *state, const struct compute_config *config, struct link **ret_link,
+             struct compute_error *err)
+{
+  const char *const argv[] = { state->runner_path, "--with-parent", NULL };
+  struct link *link;
+  int result = link_start (argv, &link, err);
+
+  if (result != 0)
+    return result;
+  result = compute_runner_configure (link->runner, config, err);
+  if (result == 0)
+    *ret_link = link;
+  else
+    link_close (link);
+  return result;
+}
+
+static int
 start (struct compute_provider_state *state, const struct compute_config *config, struct compute_instance *about,
        struct compute_error *err)
 {
-  const char *const argv[] = { state->runner_path, "--with-parent", NULL };
+  int detached = (config->flags & COMPUTE_CONFIG_DETACHED) != 0;
   struct link *link;
   int result = describe (config, about, err);
 
   if (result == 0)
-    result = link_start (argv, 1, config, &link, err);
-  return result == 0 ? instances_add (state, about, link, err) : result;
+    result = detached ? detached_start (state, config, about, &link, err) : start_owned (state, config, &link, err);
+  if (result != 0)
+    return result;
+  result = instances_add (state, about, link, err);
+  if (result != 0 && detached)
+    (void) detached_shutdown (about->id, NULL);
+  return result;
 }
 
 /* Without a workdir an instance works where this process does. */
@@ -121,18 +158,8 @@ static int
 local_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
                 struct compute_error *err)
 {
-  struct link *link = NULL;
-  int result = instances_stop (state, instance, &link, err);
-
   (void) call;
-  if (result != 0 || link == NULL)
-    return result;
-  result = compute_runner_shutdown (link->runner, err);
-  if (result == COMPUTE_E_LOST)
-    result = 0; /* it died before: what it ran ended with it */
-  link_reap (state, link);
-  instances_leave (state, link);
-  return result;
+  return instances_shut_down (state, instance, err);
 }
 
 static int
@@ -147,8 +174,13 @@ static int
 local_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
                   struct compute_instance *ret_instance, struct compute_error *err)
 {
+  struct compute_instance about;
+  int result = instances_status (state, instance, &about, err);
+
   (void) call;
-  return instances_status (state, instance, ret_instance, err);
+  if (result == 0)
+    give_instance (ret_instance, &about);
+  return result;
 }
 
 static int

@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int
 is_socket (int fd)
@@ -72,9 +70,9 @@ new_runner (const struct compute_runner_options *options)
       free (runner);
       return NULL;
     }
-  runner->read_fd = options->read_fd;
-  runner->write_fd = options->write_fd;
-  runner->write_is_socket = is_socket (options->write_fd);
+  runner->read_fd = fd_above_stdio (options->read_fd);
+  runner->write_fd = options->write_fd == options->read_fd ? runner->read_fd : fd_above_stdio (options->write_fd);
+  runner->write_is_socket = is_socket (runner->write_fd);
   runner->lease_ms = options->lease_ms;
   runner->heard_ms = now_ms ();
   pthread_mutex_init (&runner->lock, NULL);
@@ -92,9 +90,9 @@ compute_runner_open (const struct compute_runner_options *options, struct comput
 
   if (runner == NULL)
     {
-      close (options->read_fd);
+      close_fd (options->read_fd);
       if (options->write_fd != options->read_fd)
-        close (options->write_fd);
+        close_fd (options->write_fd);
       return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for a connection to the runner");
     }
   if (prepare_fd (runner->read_fd) != 0 || prepare_fd (runner->write_fd) != 0)
@@ -119,9 +117,9 @@ compute_runner_close (struct compute_runner *runner)
   if (runner == NULL)
     return;
   pinger_end (runner);
-  close (runner->read_fd);
+  close_fd (runner->read_fd);
   if (runner->write_fd != runner->read_fd)
-    close (runner->write_fd);
+    close_fd (runner->write_fd);
   calls_free (runner);
   pthread_mutex_destroy (&runner->control_lock);
   pthread_mutex_destroy (&runner->write_lock);
