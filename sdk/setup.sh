@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 # For sdk/quickstart.sh, tests/run.sh and .ci/run, which source it in the top folder: installs what a build or a test
-# needs and is not there, and builds in ./build.
+# needs and is not there, builds in ./build and runs tests.
 
-# setup_needs build|test: a line each of what shows that a need is there, and the Debian package that brings it. NAME.pc
+# setup_needs build|test|ci: a line each of what shows that a need is there, and the Debian package that brings it. NAME.pc
 # is a pkg-config module, -OPTION something that clang links, anything else a program.
 setup_needs ()
 {
@@ -16,7 +16,7 @@ musl-gcc musl-tools
 glib-2.0.pc libglib2.0-dev
 libcjson.pc libcjson-dev
 NEEDS
-  [ "$1" = test ] || return 0
+  [ "$1" != build ] || return 0
   cat <<'NEEDS'
 g++ g++
 make make
@@ -31,6 +31,8 @@ valgrind valgrind
 zsh zsh
 bash-completion.pc bash-completion
 NEEDS
+  [ "$1" = ci ] || return 0
+  echo clang-tidy clang-tidy
 }
 
 setup_has ()
@@ -45,7 +47,7 @@ setup_has ()
   esac
 }
 
-# setup_missing build|test: the packages of what is not there, on one line.
+# setup_missing build|test|ci: the packages of what is not there, on one line.
 setup_missing ()
 {
   setup_needs "$1" | while read -r evidence package; do
@@ -61,7 +63,7 @@ setup_run ()
   "$@"
 }
 
-# setup_install build|test: installs the missing packages with apt; without apt, or without a way to become root, names them
+# setup_install build|test|ci: installs the missing packages with apt; without apt, or without a way to become root, names them
 # and fails.
 setup_install ()
 {
@@ -95,4 +97,14 @@ setup_build ()
     meson configure build "-D$1" || return
   fi
   ninja -C build
+}
+
+# setup_test FOLDER [MESON TEST OPTION...]: runs the tests of a build; the last line is their sum.
+setup_test ()
+{
+  rm -f "$1"/meson-logs/testlog*.json
+  status=0
+  meson test -C "$@" --no-rebuild --print-errorlogs || status=$?
+  python3 tests/sum.py "$1"/meson-logs/testlog*.json || status=1
+  return "$status"
 }

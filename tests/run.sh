@@ -9,9 +9,4 @@ cd "$(dirname "$0")/.."
 
 setup_install test
 setup_build tests=true
-
-status=0
-rm -f build/meson-logs/testlog.json
-meson test -C build --no-rebuild --print-errorlogs "$@" || status=$?
-python3 tests/sum.py build/meson-logs/testlog.json || status=1
-exit "$status"
+setup_test build "$@"
