@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include "command.h"
+#include "protocol.h"
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define NULL_FD 1 /* /dev/null: see main() */
+#define DISCARD_MAX (1024u * 1024)
+#define STEPS_MAX 4              /* in one go, for the sake of the others */
+#define LARGE_PIPE (1024 * 1024) /* of a command that writes a lot */
+#define LARGE_AFTER (256u * 1024)
+
+enum step
+{
+  STEP_MORE,  /* something was read, there may be more */
+  STEP_EMPTY, /* nothing is there now */
+  STEP_WAIT,  /* the window is used up, or the outbox is full */
+  STEP_END    /* nobody has the other end any more */
+};
+
+static uint64_t
+smaller (uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Without copying where the kernel can. */
+static ssize_t
+discard (int fd, size_t count)
+{
+  static char nowhere[64 * 1024];
+  ssize_t result = splice (fd, NULL, NULL_FD, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+
+  if (result < 0 && errno == EINVAL)
+    result = read (fd, nowhere, smaller (count, sizeof nowhere));
+  return result;
+}
+
+static enum step
+account (struct stream *stream, ssize_t count)
+{
+  if (count == 0)
+    return STEP_END;
+  if (count < 0)
+    return errno == EAGAIN || errno == EINTR ? STEP_EMPTY : STEP_END;
+  stream->total += (uint64_t) count;
+  if (stream->left != UINT64_MAX)
+    stream->left -= (uint64_t) count;
+  return STEP_MORE;
+}
+
+static enum step
+discard_some (struct stream *stream)
+{
+  return account (stream, discard (stream->watch.fd, smaller (stream->left, DISCARD_MAX)));
+}
+
+static enum step
+send_some (struct stream *stream)
+{
+  struct command *command = stream->command;
+  uint64_t want = smaller (smaller (stream->left, stream->limit_left), FRAME_PAYLOAD_MAX);
+  unsigned char *to;
+  ssize_t count;
+  enum step step;
+
+  want = smaller (want, command->window);
+  to = want > 0 ? outbox_space (&command->session->outbox) : NULL;
+  if (to == NULL)
+    return STEP_WAIT;
+  count = read (stream->watch.fd, to, want);
+  step = account (stream, count);
+  if (step != STEP_MORE)
+    return step;
+  outbox_commit (&command->session->outbox, stream->frame_type, command->id, (size_t) count);
+  command->window -= (uint64_t) count;
+  stream->limit_left -= (uint64_t) count;
+  return (uint64_t) count < want ? STEP_EMPTY : STEP_MORE;
+}
+
+static enum step
+take_step (struct stream *stream)
+{
+  if (stream_is_done (stream))
+    return STEP_WAIT;
+  if (stream->command == NULL || stream->command->session == NULL || stream->limit_left == 0)
+    return discard_some (stream);
+  return send_some (stream);
+}
+
+/* A small pipe makes a writer of much stop and wait too often. Not for everyone: a user's pipes share a budget. */
+static void
+grow_pipe (struct stream *stream)
+{
+  if (stream->grown || stream->total < LARGE_AFTER)
+    return;
+  stream->grown = 1;
+  (void) fcntl (stream->watch.fd, F_SETPIPE_SZ, LARGE_PIPE);
+}
+
+static void
+go_on (struct stream *stream)
+{
+  enum step step = STEP_MORE;
+
+  for (int i = 0; step == STEP_MORE && i < STEPS_MAX; i++)
+    step = take_step (stream);
+  if (step == STEP_END)
+    loop_close (&stream->watch);
+  if (step == STEP_END || (step == STEP_EMPTY && stream->left != UINT64_MAX))
+    stream->left = 0;
+  if (stream->watch.fd < 0)
+    return;
+  (void) loop_watch (&stream->watch, step == STEP_WAIT || stream_is_done (stream) ? 0 : EPOLLIN);
+  grow_pipe (stream);
+}
+
+void
+stream_resume (struct stream *stream)
+{
+  if (stream->watch.events == 0 && !stream_is_done (stream))
+    go_on (stream);
+}
+
+void
+stream_end (struct stream *stream)
+{
+  int count = 0;
+
+  if (stream_is_done (stream))
+    return;
+  stream->left = ioctl (stream->watch.fd, FIONREAD, &count) == 0 && count > 0 ? (uint64_t) count : 0;
+  go_on (stream);
+}
+
+int
+stream_is_done (const struct stream *stream)
+{
+  return stream->left == 0;
+}
+
+void
+stream_leave (struct stream *stream)
+{
+  stream->command = NULL;
+  if (stream->watch.fd < 0)
+    return;
+  stream->left = UINT64_MAX;
+  (void) loop_watch (&stream->watch, EPOLLIN);
+}
+
+void
+stream_free (struct stream *stream)
+{
+  loop_close (&stream->watch);
+  free (stream);
+}
+
+static void
+stream_ready (struct watch *watch, uint32_t events)
+{
+  struct stream *stream = LOOP_OBJECT (struct stream, watch, watch);
+
+  (void) events;
+  go_on (stream);
+  if (stream->command != NULL)
+    command_go_on (stream->command);
+}
+
+struct stream *
+stream_new (struct command *command, uint8_t frame_type, int read_fd, uint64_t limit_bytes)
+{
+  struct stream *stream = calloc (1, sizeof *stream);
+
+  if (stream == NULL)
+    return NULL;
+  stream->watch.ready = stream_ready;
+  stream->watch.fd = read_fd;
+  stream->command = command;
+  stream->frame_type = frame_type;
+  stream->limit_left = limit_bytes > 0 ? limit_bytes : UINT64_MAX;
+  stream->left = UINT64_MAX;
+  if (loop_watch (&stream->watch, EPOLLIN) == 0)
+    return stream;
+  free (stream);
+  return NULL;
+}
