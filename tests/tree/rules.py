@@ -4,7 +4,9 @@
 import functools
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -170,10 +172,15 @@ def trailing_space(tree):
 
 
 def formatting(tree):
-    for path, text in select(tree, ".c", ".h").items():
-        command = ["clang-format", f"--style=file:{TOP}/.clang-format", f"--assume-filename={path}"]
-        if subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout != text:
-            yield f"{path}:1: not as clang-format has it"
+    sources = select(tree, ".c", ".h")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(TOP / ".clang-format", folder)
+        for path, text in sources.items():
+            pathlib.Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
+            pathlib.Path(folder, path).write_text(text)
+        command = ["clang-format", "--dry-run", *sources]
+        errors = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=True).stderr
+    yield from re.findall(r"^\S+:\d+:\d+: warning: .*", errors, re.MULTILINE)
 
 
 def shell(tree):
