@@ -110,7 +110,8 @@ take_picture (DIR *proc, struct picture *picture)
 
       if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
         continue;
-      if (look_at (dirfd (proc), (pid_t) atoi (entry->d_name), &process) == 0 && add_process (picture, &process) != 0)
+      if (look_at (dirfd (proc), (pid_t) strtol (entry->d_name, NULL, 10), &process) == 0
+          && add_process (picture, &process) != 0)
         return -1;
     }
   if (picture->count == 0)
