@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "child.h"
 
+#include "descriptors.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -85,13 +87,10 @@ place_descriptor (int from, int to)
     (void) dup2 (from, to);
 }
 
-/* Runs in the keeper's memory until the exec: no allocation, nothing written but *failure. Every other descriptor is
- * close-on-exec. */
-static _Noreturn void
-become_command (const struct child *child, struct child_failure *failure)
+/* A session, streams and a place of its own. Every other descriptor is close-on-exec. */
+static void
+settle (const struct child *child, struct child_failure *failure)
 {
-  sigset_t none;
-
   (void) setsid ();
   place_descriptor (child->stdin_fd, 0);
   place_descriptor (child->stdout_fd, 1);
@@ -99,6 +98,15 @@ become_command (const struct child *child, struct child_failure *failure)
   place_descriptor (child->script_fd, 3);
   if (*child->workdir != '\0' && chdir (child->workdir) != 0)
     fail (failure, CHILD_WORKDIR, errno);
+}
+
+/* Runs in the keeper's memory until the exec: no allocation, nothing written but *failure. */
+static _Noreturn void
+become_command (const struct child *child, struct child_failure *failure)
+{
+  sigset_t none;
+
+  settle (child, failure);
   (void) setrlimit (RLIMIT_NOFILE, &child_nofile);
   sigemptyset (&none);
   (void) sigprocmask (SIG_SETMASK, &none, NULL);
@@ -110,9 +118,26 @@ child_start (const struct child *child, struct child_failure *failure)
 {
   pid_t pid;
 
-  *failure = (struct child_failure){ 0, 0 };
+  failure->stage = 0;
   pid = vfork ();
   if (pid == 0)
     become_command (child, failure);
   return pid;
+}
+
+pid_t
+child_start_function (const struct child *child, int (*function) (void *context, struct compute_error *err),
+                      void *context, struct child_failure *failure)
+{
+  pid_t pid;
+
+  failure->stage = 0;
+  pid = fork ();
+  if (pid != 0)
+    return pid;
+  settle (child, failure);
+  descriptors_close_from (3, -1);
+  if (function (context, &failure->error) != 0)
+    fail (failure, CHILD_FILES, failure->error.sys_errno);
+  _exit (0);
 }

@@ -29,12 +29,14 @@ struct child_failure
 {
   int32_t stage; /* enum child_stage; 0: the program ran */
   int32_t sys_errno;
+  struct compute_error error; /* of CHILD_FILES */
 };
 
 enum child_stage
 {
   CHILD_WORKDIR = 1,
-  CHILD_EXEC
+  CHILD_EXEC,
+  CHILD_FILES
 };
 
 /* What a shell exits with when a program cannot be run: 127 if it is not there, else 126. */
@@ -42,5 +44,9 @@ int child_exit_code (int sys_errno);
 
 /* Returns the pid, or -1 with errno. All signals must be blocked. */
 pid_t child_start (const struct child *child, struct child_failure *failure);
+
+/* The same for a process that runs a function of ours, with its signals blocked, instead of a program. */
+pid_t child_start_function (const struct child *child, int (*function) (void *context, struct compute_error *err),
+                            void *context, struct child_failure *failure);
 
 #endif

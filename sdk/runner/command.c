@@ -264,8 +264,6 @@ command_start (struct session *session, uint32_t id, const unsigned char *payloa
 
   if (result == 0 && runner_is_stopping ())
     result = compute_error_set (&error, COMPUTE_E_NOT_RUNNING, 0, "the runner is ending");
-  if (result == 0 && request_is_file (&request))
-    result = compute_error_set (&error, COMPUTE_E_UNSUPPORTED, 0, "files are not transferred yet");
   if (result == 0)
     {
       command = new_command (session, id, &request);

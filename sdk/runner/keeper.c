@@ -365,7 +365,7 @@ note_child (int number)
 _Noreturn void
 keeper_run (int socket_fd)
 {
-  static struct supervisor self = { .state = IDLE, .deadline_ms = LOOP_NEVER };
+  static struct supervisor self; /* all zeroes: IDLE */
   struct sigaction action = { .sa_handler = note_child };
   void *shared = mmap (NULL, sizeof *self.failure, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -373,6 +373,7 @@ keeper_run (int socket_fd)
     _exit (1);
   self.failure = shared;
   self.socket_fd = socket_fd;
+  self.deadline_ms = LOOP_NEVER;
   (void) sigaction (SIGCHLD, &action, NULL);
   for (;;)
     wait_for_events (&self);

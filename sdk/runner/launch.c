@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch.h"
 
+#include "files.h"
 #include "protocol.h"
 
 #include <errno.h>
@@ -120,6 +121,29 @@ start_shell (struct launch *launch, struct child *child, struct child_failure *f
   return pid;
 }
 
+static int
+run_file_command (void *context, struct compute_error *err)
+{
+  const struct launch *launch = context;
+  const char *path = launch->strings[0];
+
+  return launch->order.start_kind == START_PUT ? files_put (path, launch->order.mode, err) : files_get (path, err);
+}
+
+static pid_t
+start_by_kind (struct launch *launch, struct child *child, struct child_failure *failure)
+{
+  switch (launch->order.start_kind)
+    {
+    case START_SHELL:
+      return start_shell (launch, child, failure);
+    case START_ARGV:
+      return child_start (child, failure);
+    default:
+      return child_start_function (child, run_file_command, launch, failure);
+    }
+}
+
 pid_t
 launch_start (struct launch *launch, struct child_failure *failure, struct compute_error *err)
 {
@@ -136,8 +160,7 @@ launch_start (struct launch *launch, struct child_failure *failure, struct compu
       child.stdin_fd = launch->order.has_input ? launch->fds[LAUNCH_STDIN] : -1;
       child.stdout_fd = launch->fds[LAUNCH_STDOUT];
       child.stderr_fd = launch->fds[LAUNCH_STDERR];
-      pid = launch->order.start_kind == START_SHELL ? start_shell (launch, &child, failure)
-                                                    : child_start (&child, failure);
+      pid = start_by_kind (launch, &child, failure);
     }
   if (pid < 0)
     (void) compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot start a process: %s", strerror (errno));
@@ -180,23 +203,28 @@ explain_exec (const struct launch *launch, int sys_errno, struct compute_error *
     }
 }
 
+/* A transfer that was killed has told nothing. */
+static void
+explain_files (const struct launch *launch, const struct child_failure *failure, int status, struct compute_error *err)
+{
+  if (failure->stage == CHILD_FILES)
+    *err = failure->error;
+  else if (WIFSIGNALED (status))
+    (void) compute_error_set (err, COMPUTE_E_SYSTEM, 0, "the transfer of '%s' was killed by signal %d",
+                              launch->strings[0], WTERMSIG (status));
+}
+
 void
 launch_explain (const struct launch *launch, const struct child_failure *failure, int status, struct compute_error *err)
 {
-  (void) status;
-  switch (failure->stage)
-    {
-    case CHILD_WORKDIR:
-      (void) compute_error_set (err, COMPUTE_E_NOT_STARTED, failure->sys_errno,
-                                "cannot enter the working directory '%s': %s", launch->workdir,
-                                strerror (failure->sys_errno));
-      break;
-    case CHILD_EXEC:
-      explain_exec (launch, failure->sys_errno, err);
-      break;
-    default:
-      break;
-    }
+  if (failure->stage == CHILD_WORKDIR)
+    (void) compute_error_set (err, COMPUTE_E_NOT_STARTED, failure->sys_errno,
+                              "cannot enter the working directory '%s': %s", launch->workdir,
+                              strerror (failure->sys_errno));
+  else if (failure->stage == CHILD_EXEC)
+    explain_exec (launch, failure->sys_errno, err);
+  else if (launch->order.start_kind == START_PUT || launch->order.start_kind == START_GET)
+    explain_files (launch, failure, status, err);
 }
 
 void

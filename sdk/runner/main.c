@@ -2,11 +2,14 @@
 /* The runner: runs commands for a host that speaks frames to it; see PROTOCOL.md. */
 
 #include "child.h"
+#include "command.h"
+#include "init.h"
 #include "instance.h"
+#include "listen.h"
 #include "loop.h"
 #include "oom.h"
+#include "parent.h"
 #include "pool.h"
-#include "command.h"
 #include "runner.h"
 #include "session.h"
 
@@ -19,11 +22,20 @@
 #include <unistd.h>
 
 #define NAME "compute-runner"
-#define STOP_MAX_MS 10000 /* after which the runner's end waits for nothing any more */
+#define STOP_MAX_MS 10000 /* after which the end waits for nothing any more */
 #define FILES_MAX 8192    /* descriptors are wanted for many commands at once; more would make old kernels slow */
+
+struct options
+{
+  const char *socket_path; /* NULL: one connection, on standard input and output */
+  int with_parent;
+};
 
 static int stopping;
 static struct timer stop_timer;
+
+/* ---- The end --------------------------------------------------------------------------------------------------------
+ */
 
 int
 runner_is_stopping (void)
@@ -54,6 +66,16 @@ is_over (void)
   return stopping > 1 || (stopping && pool_is_quiet () && command_count () == 0);
 }
 
+/* A listening runner outlives its connections, but not its start: unless it was configured, whoever started it died
+ * half-way, and nobody knows of it. */
+static void
+visitor_left (void)
+{
+  if (session_count () == 0 && !instance.configured)
+    runner_stop ();
+  listen_again ();
+}
+
 static void
 signalled (int number)
 {
@@ -61,6 +83,56 @@ signalled (int number)
     pool_reap ();
   else
     runner_stop ();
+}
+
+/* ---- The start ------------------------------------------------------------------------------------------------------
+ */
+
+static int
+say_help (void)
+{
+  return puts ("Usage: " NAME " [--with-parent | --listen SOCKET]\n"
+               "Runs commands for a host program that speaks its protocol, by default on standard input and\n"
+               "output. People do not use it by hand.\n"
+               "\n"
+               "  --with-parent    end also when the process that started it dies\n"
+               "  --listen SOCKET  stay when the first connection ends, and serve others on SOCKET\n"
+               "  --version        print the version\n"
+               "  --help           print this")
+         < 0;
+}
+
+/* Returns -1 to go on, or what to exit with. */
+static int
+read_options (char **argv, struct options *options)
+{
+  for (argv++; *argv != NULL; argv++)
+    if (strcmp (*argv, "--version") == 0)
+      return puts (NAME " " VERSION) < 0;
+    else if (strcmp (*argv, "--help") == 0)
+      return say_help ();
+    else if (strcmp (*argv, "--with-parent") == 0)
+      options->with_parent = 1;
+    else if (strcmp (*argv, "--listen") == 0 && argv[1] != NULL)
+      options->socket_path = *++argv;
+    else
+      {
+        (void) fprintf (stderr, NAME ": unknown or incomplete option '%s': see --help\n", *argv);
+        return 2;
+      }
+  if (options->with_parent && options->socket_path != NULL)
+    {
+      (void) fprintf (stderr, NAME ": --with-parent and --listen exclude each other\n");
+      return 2;
+    }
+  return -1;
+}
+
+static int
+die (const char *what)
+{
+  (void) fprintf (stderr, NAME ": %s: %s\n", what, strerror (errno));
+  return 1;
 }
 
 /* Whatever the starter did to signals must not reach commands; the C library's own are among them. */
@@ -85,13 +157,6 @@ raise_file_limit (void)
   (void) setrlimit (RLIMIT_NOFILE, &raised);
 }
 
-static int
-die (const char *what)
-{
-  (void) fprintf (stderr, NAME ": %s: %s\n", what, strerror (errno));
-  return 1;
-}
-
 /* Moves the protocol away from where commands have their standard streams, and leaves /dev/null there. */
 static int
 take_descriptors (int *ret_in_fd, int *ret_out_fd)
@@ -102,43 +167,84 @@ take_descriptors (int *ret_in_fd, int *ret_out_fd)
   *ret_out_fd = fcntl (1, F_DUPFD_CLOEXEC, 3);
   if (null_fd < 0 || *ret_in_fd < 0 || *ret_out_fd < 0)
     return -1;
+  if (fcntl (*ret_in_fd, F_SETFL, fcntl (*ret_in_fd, F_GETFL) | O_NONBLOCK) != 0
+      || fcntl (*ret_out_fd, F_SETFL, fcntl (*ret_out_fd, F_GETFL) | O_NONBLOCK) != 0)
+    return -1;
   for (int fd = 0; fd <= 2; fd++)
     (void) dup2 (null_fd, fd);
   if (null_fd > 2)
     (void) close (null_fd);
-  (void) fcntl (*ret_in_fd, F_SETFL, fcntl (*ret_in_fd, F_GETFL) | O_NONBLOCK);
-  (void) fcntl (*ret_out_fd, F_SETFL, fcntl (*ret_out_fd, F_GETFL) | O_NONBLOCK);
   return 0;
+}
+
+/* Makes the socket, and leaves the starter with a child that has ended. Returns in the process that stays. */
+static int
+become_daemon (const char *socket_path)
+{
+  pid_t pid;
+
+  if (listen_open (socket_path) != 0)
+    return die (socket_path);
+  pid = fork ();
+  if (pid < 0)
+    {
+      listen_close ();
+      return die ("cannot stay");
+    }
+  if (pid > 0)
+    _exit (0);
+  return 0;
+}
+
+/* From the options to a loop with its first session. Returns 0, or what to exit with. */
+static int
+start (const struct options *options)
+{
+  struct compute_error error = COMPUTE_ERROR_INIT;
+  pid_t parent = getppid ();
+  int in_fd;
+  int out_fd;
+
+  default_signals ();
+  raise_file_limit ();
+  init_if_first ();
+  if (options->socket_path != NULL && become_daemon (options->socket_path) != 0)
+    return 1;
+  (void) setsid (); /* away from a terminal's Ctrl-C, which is the host's to act on */
+  stop_timer = (struct timer){ .at_ms = LOOP_NEVER, .fire = stop_waiting };
+  loop_timer (&stop_timer);
+  pool_open ();
+  oom_open ();
+  if (prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || loop_open (signalled) != 0 || instance_open (&error) != 0)
+    return die ("cannot start");
+  if (options->with_parent && parent_watch (parent, runner_stop) != 0)
+    return die ("--with-parent: the parent cannot be watched");
+  if (options->socket_path != NULL && listen_begin (visitor_left) != 0)
+    return die (options->socket_path);
+  if (take_descriptors (&in_fd, &out_fd) != 0)
+    return die ("standard input and output");
+  return session_open (in_fd, out_fd, options->socket_path != NULL ? visitor_left : runner_stop) == 0 ? 0 : 1;
 }
 
 int
 main (int argc, char **argv)
 {
-  struct compute_error error = COMPUTE_ERROR_INIT;
-  int in_fd;
-  int out_fd;
+  struct options options = { NULL, 0 };
+  int status = read_options (argv, &options);
 
-  if (argc > 1 && strcmp (argv[1], "--version") == 0)
-    return printf (NAME " " VERSION "\n") < 0;
-  default_signals ();
-  raise_file_limit ();
-  (void) setsid ();
-  (void) prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  if (loop_open (signalled) != 0 || instance_open (&error) != 0 || take_descriptors (&in_fd, &out_fd) != 0)
-    return die ("cannot start");
-  oom_open ();
-  pool_open ();
-  stop_timer = (struct timer){ .at_ms = LOOP_NEVER, .fire = stop_waiting };
-  loop_timer (&stop_timer);
-  if (session_open (in_fd, out_fd, runner_stop) != 0)
-    return die ("standard input");
-  while (!is_over ())
+  (void) argc;
+  if (status < 0)
+    status = start (&options);
+  else
+    return status;
+  while (status == 0 && !is_over ())
     {
       loop_round ();
       session_flush_all ();
       if (!stopping)
         pool_prepare ();
     }
+  listen_close ();
   session_bye_all (pool_close ());
-  return 0;
+  return status;
 }

@@ -2,19 +2,18 @@
 #include "pool.h"
 
 #include "command.h"
+#include "descriptors.h"
 #include "end.h"
 #include "loop.h"
 #include "stream.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,19 +50,6 @@ static int orphan_rounds;
 /* ---- Making and ending keepers --------------------------------------------------------------------------------------
  */
 
-/* Closes all descriptors from 3 on but one. */
-static void
-leave_open (int fd)
-{
-#ifdef SYS_close_range
-  if ((fd == 3 || syscall (SYS_close_range, 3, fd - 1, 0) == 0) && syscall (SYS_close_range, fd + 1, ~0u, 0) == 0)
-    return;
-#endif
-  for (int i = 3; i < (int) sysconf (_SC_OPEN_MAX); i++) /* before Linux 5.9 */
-    if (i != fd)
-      (void) close (i);
-}
-
 static void keeper_ready (struct watch *watch, uint32_t events);
 
 static struct keeper *
@@ -81,7 +67,7 @@ fork_keeper (void)
   keeper->pid = fork ();
   if (keeper->pid == 0)
     {
-      leave_open (pair[1]);
+      descriptors_close_from (3, pair[1]);
       keeper_run (pair[1]);
     }
   (void) close (pair[1]);

@@ -86,6 +86,8 @@ check (struct request *request, struct compute_error *err)
   if (request->word_count == 0 || (request->kind != START_ARGV && request->word_count != 1))
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the command has %u words: it needs %s", request->word_count,
                               request->kind == START_ARGV ? "one or more" : "one");
+  if (request_is_file (request) && workdir[strlen (workdir) + 1] == '\0')
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "the path of the file is empty");
   if (*workdir != '\0' && *workdir != '/')
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the working directory '%s' is not an absolute path", workdir);
   return resolve_limits (request, err);

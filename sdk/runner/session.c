@@ -349,6 +349,16 @@ session_flush_all (void)
     }
 }
 
+int
+session_count (void)
+{
+  int count = 0;
+
+  for (const struct session *session = sessions; session != NULL; session = session->next)
+    count++;
+  return count;
+}
+
 void
 session_bye_all (uint32_t survivors)
 {

@@ -37,6 +37,8 @@ int session_open (int in_fd, int out_fd, void (*closed) (void));
 void session_frame (struct session *session, uint8_t type, uint32_t id, struct writer *payload);
 void session_fail (struct session *session, uint32_t id, const struct compute_error *error);
 
+int session_count (void);
+
 /* The end of each round of the loop: writes what has come together, closes what is broken. */
 void session_flush_all (void);
 

@@ -401,7 +401,7 @@ extern "C"
   /**
    * compute.files/1: regular files in and out of an instance, streamed, of any size. Relative paths start at the
    * instance's workdir. A folder, a device, a FIFO or a socket is COMPUTE_E_INVALID; a missing file is
-   * COMPUTE_E_NOT_FOUND.
+   * COMPUTE_E_NOT_FOUND. A symbolic link is never followed: get refuses it as INVALID, put replaces it.
    */
   struct compute_files
   {

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RUNNER_INIT_H
+#define RUNNER_INIT_H
+
+/**
+ * A container's first process: only its child returns from here, to be the runner. What comes to be an orphan outside
+ * of the runner (a child of "docker exec") is reaped here and never taken for a command's. Any other process returns at
+ * once.
+ */
+void init_if_first (void);
+
+#endif
