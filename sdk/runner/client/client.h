@@ -186,7 +186,8 @@ struct run
   int input_fd;
   int input_open; /* its end has not been sent */
   uint64_t input_window;
-  int input_errno; /* why it could not be read */
+  unsigned char *input_buffer; /* a frame of what was read from input_fd */
+  int input_errno;             /* why it could not be read */
 
   int (*output) (void *user, uint32_t stream, const void *data, uint64_t bytes); /* NULL: dropped */
   void *user;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #define SENT "the command had been sent, whether it finished is unknown"
@@ -47,24 +48,20 @@ run_cancel (struct run *run)
   (void) send_frame (run->runner, FRAME_CANCEL, run->call->id, NULL, 0);
 }
 
-/* Passes on what the input's descriptor has now. */
+/* Passes on what the input's descriptor has now. A runner that has gone is noticed by the next wait. */
 static void
 read_input (struct run *run)
 {
-  unsigned char bytes[FRAME_PAYLOAD_MAX];
-  size_t room = run->input_window < sizeof bytes ? run->input_window : sizeof bytes;
-  ssize_t count = read (run->input_fd, bytes, room);
+  unsigned char *frame = run->input_buffer;
+  size_t room = run->input_window < FRAME_PAYLOAD_MAX ? run->input_window : FRAME_PAYLOAD_MAX;
+  ssize_t count = read (run->input_fd, frame + FRAME_HEADER_BYTES, room);
 
-  if (count > 0)
+  if (count >= 0)
     {
-      put_header (run, FRAME_STDIN, (uint32_t) count);
-      writer_bytes (&run->frames, bytes, (size_t) count);
+      run->input_open = count > 0;
       run->input_window -= (uint64_t) count;
-    }
-  else if (count == 0)
-    {
-      put_header (run, FRAME_STDIN_END, 0);
-      run->input_open = 0;
+      frame_put_header (frame, count > 0 ? FRAME_STDIN : FRAME_STDIN_END, 0, run->call->id, (uint32_t) count);
+      (void) send_bytes (run->runner, frame, FRAME_HEADER_BYTES + (size_t) count);
     }
   else if (errno != EAGAIN && errno != EINTR)
     {
@@ -74,7 +71,7 @@ read_input (struct run *run)
     }
 }
 
-/* Sends the frames that were put together. A runner that has gone is noticed by the next wait. */
+/* Sends the frames that were put together. */
 static int
 send_put (struct run *run)
 {
@@ -102,10 +99,7 @@ send_input (struct run *run, int readable)
         (void) send_put (run);
       }
   else if (readable)
-    {
-      read_input (run);
-      (void) send_put (run);
-    }
+    read_input (run);
 }
 
 /* What the outcome table of provider.h says must hold. */
@@ -293,17 +287,14 @@ static int
 send_start (struct run *run, const struct writer *message, struct compute_error *err)
 {
   put_message (&run->frames, FRAME_START, run->call->id, message);
-  run->input_window = STDIN_FIRST_WINDOW;
   if (run->input_open && run->input_fd < 0)
     put_input (run);
   if (message->failed || run->frames.failed)
     return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the command");
-  if (send_put (run) == 0)
-    {
-      writer_free (&run->frames);
-      return 0;
-    }
-  return call_lost (run->runner, COMPUTE_E_LOST, "the command was not sent", err);
+  if (send_put (run) != 0)
+    return call_lost (run->runner, COMPUTE_E_LOST, "the command was not sent", err);
+  send_input (run, 0);
+  return 0;
 }
 
 /* Sees the command to its last frame. */
@@ -320,18 +311,62 @@ run_to_end (struct run *run, struct compute_error *err)
   return result > 0 ? 0 : result;
 }
 
-int
-run_start (struct run *run, const struct compute_call *caller, const struct writer *message, struct compute_error *err)
+/* Returns 1 when the caller gave up before anything was sent. */
+static int
+is_cancelled (const struct run *run, struct compute_error *err)
+{
+  struct pollfd fd = { .fd = run->cancel_fd, .events = POLLIN };
+
+  if (poll (&fd, 1, 0) <= 0)
+    return 0;
+  if ((fd.revents & POLLNVAL) != 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, EBADF, "cancel_fd %d is not open", run->cancel_fd);
+  return 1;
+}
+
+/* What a run needs besides the call. Returns 1 when it ends before it begins. */
+static int
+prepare (struct run *run, const struct compute_call *caller, struct compute_error *err)
+{
+  run->input_window = STDIN_FIRST_WINDOW;
+  run->cancel_fd = -1;
+  if (run->input_fd >= 0 && (run->input_buffer = malloc (FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX)) == NULL)
+    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the input");
+  if (caller == NULL || caller->cancel_fd <= 0)
+    return 0;
+  run->cancel_fd = caller->cancel_fd;
+  return is_cancelled (run, err);
+}
+
+static int
+run_through (struct run *run, const struct compute_call *caller, const struct writer *message,
+             struct compute_error *err)
 {
   int result = call_open (run->runner, caller, 0, &run->call, err);
 
   if (result != 0)
     return result;
-  run->cancel_fd = caller != NULL && caller->cancel_fd > 0 ? caller->cancel_fd : -1;
   result = send_start (run, message, err);
   if (result == 0)
     result = run_to_end (run, err);
   call_close (run->runner, run->call);
+  return result;
+}
+
+int
+run_start (struct run *run, const struct compute_call *caller, const struct writer *message, struct compute_error *err)
+{
+  int result = prepare (run, caller, err);
+
+  if (result == 0)
+    result = run_through (run, caller, message, err);
+  else if (result > 0)
+    {
+      run->result = (struct compute_result) COMPUTE_RESULT_INIT;
+      run->result.outcome = COMPUTE_OUTCOME_CANCELLED;
+      result = 0;
+    }
   writer_free (&run->frames);
+  free (run->input_buffer);
   return result;
 }
