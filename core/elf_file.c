@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What a small provider is read with, in one call. */
-#define HEAD_BYTES 32768
+/* Read in one call: the headers, the note and the symbols of a small provider. */
+#define HEAD_BYTES 8192
 /* Nothing of an honest file is longer; a hostile one shall not cost more memory. */
 #define STRINGS_MAX (64 << 20)
 #define NOTES_MAX (1 << 20)
@@ -37,6 +37,12 @@ struct layout
 static const struct layout layout_32 = LAYOUT (32);
 static const struct layout layout_64 = LAYOUT (64);
 
+struct segment
+{
+  uint32_t type, flags;
+  uint64_t offset, address, file_bytes, memory_bytes, align;
+};
+
 /* One file while it is read. */
 struct source
 {
@@ -44,7 +50,7 @@ struct source
   int fd;
   uint64_t bytes;
   const struct layout *layout;
-  unsigned char *segments; /* the program headers */
+  struct segment *segments;
   uint16_t segment_count;
   size_t head_bytes;
   unsigned char head[HEAD_BYTES];
@@ -172,6 +178,40 @@ elf_list_has (const struct elf_list *sorted, const char *item)
 
 /* ---- Header and segments ---------------------------------------------------------------------------------------- */
 
+static struct segment
+get_segment (const struct source *source, const unsigned char *from)
+{
+  const struct layout *layout = source->layout;
+
+  return (struct segment){
+    .type = (uint32_t) get (source, from, 4),
+    .flags = (uint32_t) get (source, from + layout->p_flags, 4),
+    .offset = get (source, from + layout->p_offset, layout->word),
+    .address = get (source, from + layout->p_vaddr, layout->word),
+    .file_bytes = get (source, from + layout->p_filesz, layout->word),
+    .memory_bytes = get (source, from + layout->p_memsz, layout->word),
+    .align = get (source, from + layout->p_align, layout->word),
+  };
+}
+
+static bool
+read_segments (struct source *source, uint64_t offset, uint16_t count)
+{
+  const size_t bytes = source->layout->phdr;
+  unsigned char *headers = load (source, offset, count * bytes, UINT32_MAX, "program header table");
+
+  if (headers == NULL)
+    return false;
+  source->segments = calloc (count, sizeof *source->segments);
+  for (uint16_t i = 0; i < count && source->segments != NULL; i++)
+    source->segments[i] = get_segment (source, headers + i * bytes);
+  free (headers);
+  if (source->segments == NULL)
+    return fail (source, REASON_OPEN, "no memory for its segments");
+  source->segment_count = count;
+  return true;
+}
+
 static bool
 read_header (struct source *source)
 {
@@ -202,75 +242,48 @@ read_header (struct source *source)
                  : elf->type == ET_EXEC ? "an executable"
                  : elf->type == ET_CORE ? "a core dump"
                                         : "of an unknown ELF type");
-  source->segment_count = (uint16_t) get (source, header + source->layout->phnum, 2);
-  if (source->segment_count == 0)
+  if (get (source, header + source->layout->phnum, 2) == 0)
     return fail (source, REASON_NOT_DSO, "it has no segments");
   if (get (source, header + source->layout->phentsize, 2) != source->layout->phdr)
     return fail (source, REASON_NOT_ELF, "its program headers have a wrong size");
-  source->segments = load (source, get (source, header + source->layout->phoff, source->layout->word),
-                           (uint64_t) source->segment_count * source->layout->phdr, UINT32_MAX, "program header table");
-  return source->segments != NULL;
+  return read_segments (source, get (source, header + source->layout->phoff, source->layout->word),
+                        (uint16_t) get (source, header + source->layout->phnum, 2));
 }
 
-struct segment
-{
-  uint32_t type, flags;
-  uint64_t offset, address, file_bytes, memory_bytes, align;
-};
-
-static struct segment
-get_segment (const struct source *source, uint16_t index)
-{
-  const struct layout *layout = source->layout;
-  const unsigned char *at = source->segments + (size_t) index * layout->phdr;
-
-  return (struct segment){
-    .type = (uint32_t) get (source, at, 4),
-    .flags = (uint32_t) get (source, at + layout->p_flags, 4),
-    .offset = get (source, at + layout->p_offset, layout->word),
-    .address = get (source, at + layout->p_vaddr, layout->word),
-    .file_bytes = get (source, at + layout->p_filesz, layout->word),
-    .memory_bytes = get (source, at + layout->p_memsz, layout->word),
-    .align = get (source, at + layout->p_align, layout->word),
-  };
-}
-
-/* Finds the first segment of a type; false when there is none. */
-static bool
-find_segment (const struct source *source, uint32_t type, struct segment *ret_segment)
+/* The first segment of a type; NULL when there is none. */
+static const struct segment *
+find_segment (const struct source *source, uint32_t type)
 {
   for (uint16_t i = 0; i < source->segment_count; i++)
-    {
-      *ret_segment = get_segment (source, i);
-      if (ret_segment->type == type)
-        return true;
-    }
-  return false;
+    if (source->segments[i].type == type)
+      return &source->segments[i];
+  return NULL;
 }
 
 static bool
 check_segments (struct source *source)
 {
-  struct segment segment;
-  bool loads = false;
+  const struct segment *stack = find_segment (source, PT_GNU_STACK);
 
-  if (find_segment (source, PT_GNU_STACK, &segment))
-    source->elf->exec_stack = (segment.flags & PF_X) != 0;
-  if (find_segment (source, PT_INTERP, &segment))
+  if (stack != NULL)
+    source->elf->exec_stack = (stack->flags & PF_X) != 0;
+  if (find_segment (source, PT_INTERP) != NULL)
     return fail (source, REASON_NOT_DSO, "it is a program, not a library");
+  if (find_segment (source, PT_LOAD) == NULL)
+    return fail (source, REASON_NOT_DSO, "it has nothing to load");
   for (uint16_t i = 0; i < source->segment_count; i++)
     {
-      segment = get_segment (source, i);
-      if (segment.type != PT_LOAD)
+      const struct segment *segment = &source->segments[i];
+
+      if (segment->type != PT_LOAD)
         continue;
-      loads = true;
-      if (segment.offset > source->bytes || segment.file_bytes > source->bytes - segment.offset)
+      if (segment->offset > source->bytes || segment->file_bytes > source->bytes - segment->offset)
         return fail (source, REASON_TRUNCATED, "the file ends at byte %llu, within segment %u",
                      (unsigned long long) source->bytes, i);
-      if (segment.file_bytes > segment.memory_bytes)
+      if (segment->file_bytes > segment->memory_bytes)
         return fail (source, REASON_NOT_ELF, "segment %u is larger in the file than in memory", i);
     }
-  return loads || fail (source, REASON_NOT_DSO, "it has nothing to load");
+  return true;
 }
 
 /* ---- Notes ------------------------------------------------------------------------------------------------------ */
@@ -284,8 +297,13 @@ align_up (uint64_t value, uint64_t to)
 static void
 read_build_id (struct elf_file *elf, const unsigned char *bytes, size_t count)
 {
+  static const char digits[] = "0123456789abcdef";
+
   for (size_t i = 0; i < count && 2 * i + 2 < sizeof elf->build_id; i++)
-    snprintf (elf->build_id + 2 * i, 3, "%02x", bytes[i]);
+    {
+      elf->build_id[2 * i] = digits[bytes[i] >> 4];
+      elf->build_id[2 * i + 1] = digits[bytes[i] & 15];
+    }
 }
 
 /* Walks one segment of notes. A walk that leaves the segment ends it, and is a fault where the note was ours. */
@@ -326,25 +344,27 @@ read_notes (struct source *source)
 {
   for (uint16_t i = 0; i < source->segment_count; i++)
     {
-      struct segment segment = get_segment (source, i);
+      const struct segment *segment = &source->segments[i];
       unsigned char *bytes;
 
-      if (segment.type != PT_NOTE)
+      if (segment->type != PT_NOTE)
         continue;
-      bytes = load (source, segment.offset, segment.file_bytes, NOTES_MAX, "note segment");
+      bytes = load (source, segment->offset, segment->file_bytes, NOTES_MAX, "note segment");
       if (bytes == NULL)
         continue;
-      walk_notes (source, bytes, segment.file_bytes, segment.align == 8 ? 8 : 4);
+      walk_notes (source, bytes, segment->file_bytes, segment->align == 8 ? 8 : 4);
       free (bytes);
     }
 }
 
 /* ---- Dynamic section --------------------------------------------------------------------------------------------- */
 
+/* The entries, and the values of those that tell where something lies; 0: not stated. */
 struct dynamic
 {
   unsigned char *entries;
   size_t count;
+  uint64_t strings, string_bytes, symbols, hash, gnu_hash, defined_versions, wanted_versions;
 };
 
 static uint64_t
@@ -359,14 +379,20 @@ get_value (const struct source *source, const struct dynamic *dynamic, size_t in
   return get (source, dynamic->entries + (index * 2 + 1) * source->layout->word, source->layout->word);
 }
 
-/* The value of the first entry with that tag; 0 when there is none. */
-static uint64_t
-find_value (const struct source *source, const struct dynamic *dynamic, uint64_t tag)
+static void
+keep_address (struct dynamic *dynamic, uint64_t tag, uint64_t value)
 {
-  for (size_t i = 0; i < dynamic->count; i++)
-    if (get_tag (source, dynamic, i) == tag)
-      return get_value (source, dynamic, i);
-  return 0;
+  uint64_t *place = tag == DT_STRTAB     ? &dynamic->strings
+                    : tag == DT_STRSZ    ? &dynamic->string_bytes
+                    : tag == DT_SYMTAB   ? &dynamic->symbols
+                    : tag == DT_HASH     ? &dynamic->hash
+                    : tag == DT_GNU_HASH ? &dynamic->gnu_hash
+                    : tag == DT_VERDEF   ? &dynamic->defined_versions
+                    : tag == DT_VERNEED  ? &dynamic->wanted_versions
+                                         : NULL;
+
+  if (place != NULL)
+    *place = value;
 }
 
 /* Where an address of the loaded library lies in the file, and how many bytes of its segment follow. */
@@ -375,12 +401,12 @@ find_address (struct source *source, uint64_t address, const char *what, uint64_
 {
   for (uint16_t i = 0; i < source->segment_count; i++)
     {
-      struct segment segment = get_segment (source, i);
+      const struct segment *segment = &source->segments[i];
 
-      if (segment.type != PT_LOAD || address < segment.address || address - segment.address >= segment.file_bytes)
+      if (segment->type != PT_LOAD || address < segment->address || address - segment->address >= segment->file_bytes)
         continue;
-      *ret_offset = segment.offset + (address - segment.address);
-      *ret_bytes = segment.file_bytes - (address - segment.address);
+      *ret_offset = segment->offset + (address - segment->address);
+      *ret_bytes = segment->file_bytes - (address - segment->address);
       return true;
     }
   return fail (source, REASON_TRUNCATED, "its %s lies outside of what is loaded", what);
@@ -389,16 +415,20 @@ find_address (struct source *source, uint64_t address, const char *what, uint64_
 static bool
 load_dynamic (struct source *source, struct dynamic *dynamic)
 {
-  const size_t entry = 2 * (size_t) source->layout->word;
-  struct segment segment;
+  const struct segment *segment = find_segment (source, PT_DYNAMIC);
+  size_t room;
 
-  if (!find_segment (source, PT_DYNAMIC, &segment))
+  if (segment == NULL)
     return fail (source, REASON_NOT_DSO, "it has no dynamic section");
-  dynamic->entries = load (source, segment.offset, segment.file_bytes, DYNAMIC_MAX, "dynamic section");
+  dynamic->entries = load (source, segment->offset, segment->file_bytes, DYNAMIC_MAX, "dynamic section");
   if (dynamic->entries == NULL)
     return false;
-  while (dynamic->count < segment.file_bytes / entry && get_tag (source, dynamic, dynamic->count) != DT_NULL)
-    dynamic->count++;
+  room = segment->file_bytes / (2 * (size_t) source->layout->word);
+  while (dynamic->count < room && get_tag (source, dynamic, dynamic->count) != DT_NULL)
+    {
+      keep_address (dynamic, get_tag (source, dynamic, dynamic->count), get_value (source, dynamic, dynamic->count));
+      dynamic->count++;
+    }
   return true;
 }
 
@@ -406,9 +436,9 @@ static bool
 load_strings (struct source *source, const struct dynamic *dynamic)
 {
   struct elf_file *elf = source->elf;
-  uint64_t bytes = find_value (source, dynamic, DT_STRSZ), offset, fits;
+  uint64_t bytes = dynamic->string_bytes, offset, fits;
 
-  if (!find_address (source, find_value (source, dynamic, DT_STRTAB), "string table", &offset, &fits))
+  if (!find_address (source, dynamic->strings, "string table", &offset, &fits))
     return false;
   if (bytes > fits)
     return fail (source, REASON_TRUNCATED, "its string table leaves its segment");
@@ -517,7 +547,7 @@ count_by_gnu_hash (struct source *source, uint64_t offset, uint64_t *ret_count)
 static bool
 count_symbols (struct source *source, const struct dynamic *dynamic, uint64_t *ret_count)
 {
-  uint64_t sysv = find_value (source, dynamic, DT_HASH), gnu = find_value (source, dynamic, DT_GNU_HASH);
+  const uint64_t sysv = dynamic->hash, gnu = dynamic->gnu_hash;
   uint64_t offset, fits;
   unsigned char header[8];
 
@@ -562,7 +592,7 @@ read_symbols (struct source *source, const struct dynamic *dynamic)
   bool good = true;
 
   if (!count_symbols (source, dynamic, &count)
-      || !find_address (source, find_value (source, dynamic, DT_SYMTAB), "symbol table", &offset, &fits))
+      || !find_address (source, dynamic->symbols, "symbol table", &offset, &fits))
     return false;
   symbols = load (source, offset, count * symbol_bytes, SYMBOLS_MAX * (uint64_t) symbol_bytes, "symbol table");
   if (symbols == NULL)
@@ -580,7 +610,7 @@ read_symbols (struct source *source, const struct dynamic *dynamic)
 static bool
 read_defined_versions (struct source *source, const struct dynamic *dynamic)
 {
-  uint64_t address = find_value (source, dynamic, DT_VERDEF), at, fits, next;
+  uint64_t address = dynamic->defined_versions, at, fits, next;
   struct elf_list *versions = &source->elf->versions;
 
   if (address == 0)
@@ -648,7 +678,7 @@ read_wanted_of_file (struct source *source, const char *file, uint64_t at)
 static bool
 read_wanted_versions (struct source *source, const struct dynamic *dynamic)
 {
-  uint64_t address = find_value (source, dynamic, DT_VERNEED), at, fits, next;
+  uint64_t address = dynamic->wanted_versions, at, fits, next;
 
   if (address == 0)
     return true;
@@ -674,7 +704,7 @@ read_wanted_versions (struct source *source, const struct dynamic *dynamic)
 static void
 read_dynamic (struct source *source)
 {
-  struct dynamic dynamic = { NULL, 0 };
+  struct dynamic dynamic = { .entries = NULL };
 
   (void) (load_dynamic (source, &dynamic) && load_strings (source, &dynamic) && read_entries (source, &dynamic)
           && read_symbols (source, &dynamic) && read_defined_versions (source, &dynamic)

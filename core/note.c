@@ -187,7 +187,10 @@ check_details (struct note *note, const unsigned char *bytes, size_t count)
   note->details = strdup ((const char *) bytes);
   if (note->details == NULL)
     return "out of memory";
-  return read_details (note) ? NULL : "the details are no JSON object of strings";
+  if (read_details (note))
+    return NULL;
+  note->version = note->vendor = note->license = note->url = NULL;
+  return "the details are no JSON object of strings";
 }
 
 static const char *

@@ -2,6 +2,7 @@
 #include "registry.h"
 #include "call.h"
 #include "handle.h"
+#include "listing.h"
 #include "module.h"
 #include "table.h"
 #include "text.h"
@@ -24,6 +25,7 @@ compute_registry_open (const struct compute_registry_options *options, struct co
   registry->search = search_new (&own, registry->services.library_folder);
   g_mutex_init (&registry->lock);
   registry->registered = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  registry->resolved = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   *ret_registry = registry;
   return 0;
 }
@@ -34,6 +36,7 @@ compute_registry_close (struct compute_registry *registry)
   if (registry == NULL)
     return;
   g_hash_table_unref (registry->registered);
+  g_hash_table_unref (registry->resolved);
   g_mutex_clear (&registry->lock);
   g_ptr_array_unref (registry->search);
   services_clear (&registry->services);
@@ -71,31 +74,25 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
-/* The names that can be resolved, sorted, each once. */
-static GPtrArray *
-collect_names (struct compute_registry *registry)
+/* Adds the names of a table; its keys are text. */
+static void
+add_names (GHashTable *names, GHashTable *table)
 {
-  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer name;
+
+  g_hash_table_iter_init (&iter, table);
+  while (g_hash_table_iter_next (&iter, &name, NULL))
+    g_hash_table_add (names, g_strdup (name));
+}
+
+static GPtrArray *
+sort_names (GHashTable *names)
+{
   GPtrArray *sorted = g_ptr_array_new_with_free_func (g_free);
   GHashTableIter iter;
   gpointer name;
 
-  g_mutex_lock (&registry->lock);
-  g_hash_table_iter_init (&iter, registry->registered);
-  while (g_hash_table_iter_next (&iter, &name, NULL))
-    g_hash_table_add (names, g_strdup (name));
-  g_mutex_unlock (&registry->lock);
-  for (guint i = 0; i < registry->search->len; i++)
-    {
-      const struct place *place = registry->search->pdata[i];
-      g_autoptr (GDir) folder = g_dir_open (place->path, 0, NULL);
-      const char *file;
-
-      while (folder != NULL && (file = g_dir_read_name (folder)) != NULL)
-        if (g_str_has_prefix (file, "compute-provider-") && g_str_has_suffix (file, ".so"))
-          g_hash_table_add (names, g_strndup (file + strlen ("compute-provider-"),
-                                              strlen (file) - strlen ("compute-provider-") - strlen (".so")));
-    }
   g_hash_table_iter_init (&iter, names);
   while (g_hash_table_iter_next (&iter, &name, NULL))
     g_ptr_array_add (sorted, g_strdup (name));
@@ -103,20 +100,61 @@ collect_names (struct compute_registry *registry)
   return sorted;
 }
 
+GPtrArray *
+registry_names (struct compute_registry *registry)
+{
+  GPtrArray *sorted;
+
+  g_mutex_lock (&registry->lock);
+  sorted = sort_names (registry->registered);
+  g_mutex_unlock (&registry->lock);
+  return sorted;
+}
+
+const struct compute_provider *
+registry_lookup (struct compute_registry *registry, const char *name)
+{
+  const struct compute_provider *provider;
+
+  g_mutex_lock (&registry->lock);
+  provider = g_hash_table_lookup (registry->registered, name);
+  g_mutex_unlock (&registry->lock);
+  return provider;
+}
+
+static int
+add_good_name (void *user, const struct compute_candidate *candidate)
+{
+  if (candidate->state == COMPUTE_CANDIDATE_OK)
+    g_hash_table_add (user, g_strdup (candidate->name));
+  return 0;
+}
+
+/* The names that can be resolved, sorted, each once. */
+static GPtrArray *
+collect_names (struct compute_registry *registry)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  g_mutex_lock (&registry->lock);
+  add_names (names, registry->registered);
+  if (g_atomic_int_get (&registry->frozen))
+    add_names (names, registry->resolved);
+  g_mutex_unlock (&registry->lock);
+  list_candidates (registry, DEPTH_LIBRARIES, add_good_name, names);
+  return sort_names (names);
+}
+
 int
 compute_list (struct compute_registry *registry, compute_name_fn emit, void *user, struct compute_error *err)
 {
   g_autoptr (GPtrArray) names = collect_names (registry);
+  int rc = 0;
 
   (void) err;
-  for (guint i = 0; i < names->len; i++)
-    {
-      int rc = emit (user, names->pdata[i]);
-
-      if (rc != 0)
-        return rc;
-    }
-  return 0;
+  for (guint i = 0; i < names->len && rc == 0; i++)
+    rc = emit (user, names->pdata[i]);
+  return rc;
 }
 
 #define SANDBOX_ADVICE "Falling back to local would run on the host something you asked to sandbox."
@@ -125,45 +163,110 @@ compute_list (struct compute_registry *registry, compute_name_fn emit, void *use
 static int
 unknown_provider (struct compute_registry *registry, const char *name, struct compute_error *err)
 {
+  const size_t rest = sizeof "Unknown compute provider ''. Available: . " SANDBOX_ADVICE;
   g_autoptr (GPtrArray) names = collect_names (registry);
-  g_autoptr (GString) available = g_string_new (NULL);
+  g_autoptr (GString) available = g_string_new (names->len == 0 ? "none" : NULL);
   char shown[72];
   size_t room;
 
   text_for_people (shown, sizeof shown, name);
-  room = sizeof err->message - sizeof "Unknown compute provider ''. Available: . " SANDBOX_ADVICE - strlen (shown);
+  room = sizeof err->message - rest - strlen (shown);
   for (guint i = 0; i < names->len; i++)
     {
-      const char *next = names->pdata[i];
-      gboolean last = i + 1 == names->len;
+      const char *next = names->pdata[i], *comma = i == 0 ? "" : ", ";
+      size_t more = i + 1 == names->len ? 0 : strlen (", ...");
 
-      if (available->len + strlen (", ") + strlen (next) + (last ? 0 : strlen (", ...")) > room)
+      if (available->len + strlen (comma) + strlen (next) + more > room)
         {
-          g_string_append (available, i == 0 ? "..." : ", ...");
+          g_string_append_printf (available, "%s...", comma);
           break;
         }
-      g_string_append_printf (available, "%s%s", i == 0 ? "" : ", ", next);
+      g_string_append_printf (available, "%s%s", comma, next);
     }
   return compute_error_set (err, COMPUTE_E_UNKNOWN_PROVIDER, 0,
-                            "Unknown compute provider '%s'. Available: %s. " SANDBOX_ADVICE, shown,
-                            names->len == 0 ? "none" : available->str);
+                            "Unknown compute provider '%s'. Available: %s. " SANDBOX_ADVICE, shown, available->str);
 }
 
-/* The first file of that name in search order. */
-static char *
-find_file (struct compute_registry *registry, const char *name)
+/* ---- From a name to a provider ------------------------------------------------------------------------------------
+ */
+
+/* The search for one name. Nothing that is no good hides what comes after it. */
+struct quest
 {
-  g_autofree char *file = g_strdup_printf ("compute-provider-%s.so", name);
+  struct compute_registry *registry;
+  const char *name;
+  const struct compute_provider *provider;
+  int rc;                   /* why the first file of that name is no good; 0: there was none */
+  struct compute_error err; /* the same in words */
+};
 
-  for (guint i = 0; i < registry->search->len; i++)
+/* True when the search is over. */
+static gboolean
+try_candidate (struct quest *quest, struct candidate *candidate)
+{
+  const struct stages stages = { NULL, NULL };
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  enum reason reason = candidate->reason;
+  int rc;
+
+  if (strcmp (candidate->name, quest->name) != 0)
+    return FALSE;
+  rc = candidate->loadable ? module_load (quest->registry, candidate, &stages, &reason, &quest->provider, &err)
+                           : module_error (candidate, reason, candidate->message, &err);
+  if (rc == 0)
+    return TRUE;
+  services_log (&quest->registry->services, COMPUTE_LOG_WARNING, "%s", err.message);
+  if (quest->rc == 0)
     {
-      const struct place *place = registry->search->pdata[i];
-      g_autofree char *path = g_build_filename (place->path, file, NULL);
-
-      if (g_file_test (path, G_FILE_TEST_EXISTS))
-        return g_steal_pointer (&path);
+      quest->rc = rc;
+      quest->err = err;
     }
-  return NULL;
+  return rc == COMPUTE_E_BUSY;
+}
+
+static void
+search_files (struct quest *quest)
+{
+  struct inspection inspection = { .registry = quest->registry, .depth = DEPTH_FILE };
+  struct search search;
+  gboolean over = FALSE;
+
+  search_begin (&search, quest->registry);
+  while (!over && search_next (&search))
+    for (guint i = 0; i < search.folder.names->len && !over; i++)
+      {
+        struct candidate *candidate = candidate_new (&inspection, &search.folder, search.folder.names->pdata[i]);
+
+        over = try_candidate (quest, candidate);
+        candidate_free (candidate);
+      }
+  search_end (&search);
+  inspection_clear (&inspection);
+}
+
+static int
+find_provider (struct compute_registry *registry, const char *name, const struct compute_provider **ret_provider,
+               struct compute_error *err)
+{
+  struct quest quest = { .registry = registry, .name = name, .err = COMPUTE_ERROR_INIT };
+
+  g_mutex_lock (&registry->lock);
+  quest.provider = g_hash_table_lookup (registry->registered, name);
+  if (quest.provider == NULL && g_atomic_int_get (&registry->frozen))
+    quest.provider = g_hash_table_lookup (registry->resolved, name);
+  g_mutex_unlock (&registry->lock);
+  if (quest.provider == NULL)
+    {
+      search_files (&quest);
+      if (quest.provider == NULL)
+        return quest.rc != 0 ? compute_error_set (err, quest.rc, 0, "%s", quest.err.message)
+                             : unknown_provider (registry, name, err);
+      g_mutex_lock (&registry->lock);
+      g_hash_table_insert (registry->resolved, g_strdup (name), (gpointer) quest.provider);
+      g_mutex_unlock (&registry->lock);
+    }
+  *ret_provider = quest.provider;
+  return 0;
 }
 
 int
@@ -171,7 +274,6 @@ compute_resolve (struct compute_registry *registry, const char *name, struct com
                  struct compute_error *err)
 {
   const struct compute_provider *provider = NULL;
-  g_autofree char *path = NULL;
   char folded[NAME_BYTES];
   int rc;
 
@@ -180,19 +282,13 @@ compute_resolve (struct compute_registry *registry, const char *name, struct com
       *ret_handle = NULL;
       return 0;
     }
-  if (!name_fold (folded, name))
-    return unknown_provider (registry, name, err);
-  g_mutex_lock (&registry->lock);
-  provider = g_hash_table_lookup (registry->registered, folded);
-  g_mutex_unlock (&registry->lock);
-  if (provider == NULL)
-    {
-      path = find_file (registry, folded);
-      if (path == NULL)
-        return unknown_provider (registry, name, err);
-      rc = module_load (path, &registry->services.host, &provider, err);
-      if (rc != 0)
-        return rc;
-    }
-  return handle_open (provider, folded, &registry->services.host, ret_handle, err);
+  rc = name_fold (folded, name) ? find_provider (registry, folded, &provider, err)
+                                : unknown_provider (registry, name, err);
+  return rc != 0 ? rc : handle_open (provider, folded, &registry->services.host, ret_handle, err);
+}
+
+void
+compute_freeze (struct compute_registry *registry)
+{
+  g_atomic_int_set (&registry->frozen, 1);
 }
