@@ -232,6 +232,15 @@ happen (struct supervisor *self, enum event event)
 /* ---- Where events come from -----------------------------------------------------------------------------------------
  */
 
+/* A limit past the end of the clock is none. */
+static int64_t
+deadline_after (int64_t limit_ms)
+{
+  int64_t now = loop_now_ms ();
+
+  return limit_ms < LOOP_NEVER - now ? now + limit_ms : LOOP_NEVER;
+}
+
 static void
 start (struct supervisor *self)
 {
@@ -250,7 +259,7 @@ start (struct supervisor *self)
       return;
     }
   if (self->launch.order.timeout_ms > 0)
-    self->deadline_ms = loop_now_ms () + self->launch.order.timeout_ms;
+    self->deadline_ms = deadline_after (self->launch.order.timeout_ms);
   happen (self, STARTED);
 }
 
