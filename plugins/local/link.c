@@ -53,18 +53,21 @@ read_complaint (int fd, char *text, size_t room)
   text[strcspn (text, "\n")] = '\0';
 }
 
-/* No command was sent yet, so whatever keeps a runner from answering is the engine's failure. */
+/* No command was sent yet, so whatever keeps a runner from answering is the engine's failure, but for what this
+ * process itself has run out of. */
 static int
-no_runner (const char *path, int said_fd, struct compute_error *err)
+no_runner (int code, const char *path, int said_fd, struct compute_error *err)
 {
   char said[160];
 
   read_complaint (said_fd, said, sizeof said);
   if (said[0] != '\0')
     return compute_error_set (err, COMPUTE_E_ENGINE, 0, "%s", said);
+  if (code != COMPUTE_E_SYSTEM && code != COMPUTE_E_NO_MEMORY)
+    code = COMPUTE_E_ENGINE;
   if (err != NULL)
-    err->code = COMPUTE_E_ENGINE;
-  return compute_error_prefix (err, COMPUTE_E_ENGINE, "the runner '%s' does not work: ", path);
+    err->code = code;
+  return compute_error_prefix (err, code, "the runner '%s' does not work: ", path);
 }
 
 int
@@ -83,7 +86,7 @@ link_start (const char *const *argv, struct link **ret_link, struct compute_erro
         compute_runner_reap (pid, RUNNER_END_MS);
     }
   if (result != 0)
-    result = no_runner (argv[0], said_fd, err);
+    result = no_runner (result, argv[0], said_fd, err);
   if (said_fd >= 0)
     close (said_fd);
   if (result != 0)

@@ -56,7 +56,8 @@ struct link
   unsigned users; /* calls, and the instance while it runs; under the state's lock */
 };
 
-/* Starts the runner with these words. Errors: ENGINE, with what the runner said on its standard error. */
+/* Starts the runner with these words. Errors: ENGINE, with what the runner said on its standard error; SYSTEM,
+ * NO_MEMORY. */
 int link_start (const char *const *argv, struct link **ret_link, struct compute_error *err);
 
 /* Takes the descriptors. */
