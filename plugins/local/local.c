@@ -70,11 +70,26 @@ local_close (struct compute_provider_state *state)
   free (state);
 }
 
+/* A file that may be executed can still be the wrong program: only a runner that answers shows that commands can run.
+ */
 static int
 local_is_available (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
 {
+  const char *const argv[] = { state->runner_path, NULL };
+  struct link *link;
+  int result = check_available (state, err);
+
   (void) call;
-  return check_available (state, err);
+  if (result != 0)
+    return result;
+  if (link_start (argv, &link, err) == 0)
+    {
+      link_close (link);
+      return 0;
+    }
+  if (err != NULL)
+    err->code = COMPUTE_E_UNAVAILABLE;
+  return COMPUTE_E_UNAVAILABLE;
 }
 
 static int
