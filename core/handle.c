@@ -86,7 +86,16 @@ compute_close (struct compute_handle *handle)
 const struct compute_provider *
 compute_get_provider (const struct compute_handle *handle)
 {
-  return handle->provider;
+  return handle != NULL ? handle->provider : NULL;
+}
+
+/* compute_resolve gives NULL where no provider was asked for. */
+static int
+check_handle (const struct compute_handle *handle, struct compute_error *err)
+{
+  if (handle == NULL)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "no provider was asked for; name one");
+  return 0;
 }
 
 static int
@@ -114,8 +123,10 @@ compute_is_available (struct compute_handle *handle, const struct compute_call *
 {
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_call own_call;
-  int rc = call_take (&own_call, call, err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = call_take (&own_call, call, err);
   if (rc != 0)
     return rc;
   rc = handle->provider->is_available (handle->state, &own_call, &local);
@@ -130,8 +141,10 @@ compute_provision (struct compute_handle *handle, const struct compute_config *c
   struct compute_instance instance = COMPUTE_INSTANCE_INIT;
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_call own_call;
-  int rc = result_check (ret_instance, "instance", err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = result_check (ret_instance, "instance", err);
   if (rc == 0)
     rc = call_take (&own_call, call, err);
   if (rc == 0)
@@ -159,8 +172,10 @@ compute_execute (struct compute_handle *handle, const char *instance, const stru
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_command own_command;
   struct compute_call own_call;
-  int rc = result_check (ret_result, "result", err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = result_check (ret_result, "result", err);
   if (rc == 0)
     rc = check_instance_id (instance, err);
   if (rc == 0)
@@ -188,8 +203,10 @@ compute_shutdown (struct compute_handle *handle, const char *instance, const str
 {
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_call own_call;
-  int rc = check_instance_id (instance, err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = check_instance_id (instance, err);
   if (rc == 0)
     rc = call_take (&own_call, call, err);
   if (rc != 0)
@@ -228,8 +245,10 @@ compute_list_instances (struct compute_handle *handle, compute_instance_fn emit,
   struct list_relay relay = { emit, user, 0 };
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_call own_call;
-  int rc = call_take (&own_call, call, err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = call_take (&own_call, call, err);
   if (rc != 0)
     return rc;
   rc = handle->provider->list_instances (handle->state, relay_instance, &relay, &own_call, &local);
@@ -243,8 +262,10 @@ compute_get_status (struct compute_handle *handle, const char *instance, const s
   struct compute_instance found = COMPUTE_INSTANCE_INIT;
   struct compute_error local = COMPUTE_ERROR_INIT;
   struct compute_call own_call;
-  int rc = result_check (ret_instance, "instance", err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = result_check (ret_instance, "instance", err);
   if (rc == 0)
     rc = check_instance_id (instance, err);
   if (rc == 0)
@@ -282,17 +303,20 @@ int
 compute_put (struct compute_handle *handle, const char *instance, const char *path, uint32_t mode, int32_t source_fd,
              const struct compute_call *call, struct compute_error *err)
 {
-  const struct compute_files *files = get_files (handle);
   struct compute_error local = COMPUTE_ERROR_INIT;
+  const struct compute_files *files;
   struct compute_call own_call;
-  int rc = check_transfer (instance, path, source_fd, err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = check_transfer (instance, path, source_fd, err);
   if (rc == 0)
     rc = call_take (&own_call, call, err);
   if (rc != 0)
     return rc;
   if (mode > 07777)
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the mode 0%o is more than permission bits", mode);
+  files = get_files (handle);
   if (files == NULL || !COMPUTE_HAS (files, put))
     return compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "provider '%s' cannot put files", handle->name);
   rc = files->put (handle->state, instance, path, mode, source_fd, &own_call, &local);
@@ -303,18 +327,21 @@ int
 compute_get (struct compute_handle *handle, const char *instance, const char *path, int32_t target_fd,
              const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
 {
-  const struct compute_files *files = get_files (handle);
   struct compute_file_info info = COMPUTE_FILE_INFO_INIT;
   struct compute_error local = COMPUTE_ERROR_INIT;
+  const struct compute_files *files;
   struct compute_call own_call;
-  int rc = result_check (ret_info, "file's size and mode", err);
+  int rc = check_handle (handle, err);
 
+  if (rc == 0)
+    rc = result_check (ret_info, "file's size and mode", err);
   if (rc == 0)
     rc = check_transfer (instance, path, target_fd, err);
   if (rc == 0)
     rc = call_take (&own_call, call, err);
   if (rc != 0)
     return rc;
+  files = get_files (handle);
   if (files == NULL || !COMPUTE_HAS (files, get))
     return compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "provider '%s' cannot get files", handle->name);
   rc = files->get (handle->state, instance, path, target_fd, &own_call, &info, &local);
