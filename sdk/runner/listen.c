@@ -34,7 +34,7 @@ find_place (const char *path)
       errno = ENAMETOOLONG;
       return -1;
     }
-  (void) strcpy (socket_name, name);
+  memcpy (socket_name, name, strlen (name) + 1);
   if (slash != NULL)
     {
       memcpy (folder, path, (size_t) (name - path));
