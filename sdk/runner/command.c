@@ -15,8 +15,7 @@
 
 static struct command *commands; /* of all connections */
 
-/* ---- The end --------------------------------------------------------------------------------------------------------
- */
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void
 free_command (struct command *command)
@@ -152,8 +151,7 @@ command_lost (struct command *command)
   fail (command, &error);
 }
 
-/* ---- The start ------------------------------------------------------------------------------------------------------
- */
+/* ---- The start --------------------------------------------------------------------------------------------------- */
 
 static void
 input_moved (struct input *input)
@@ -285,8 +283,7 @@ command_start (struct session *session, uint32_t id, const unsigned char *payloa
   return 0;
 }
 
-/* ---- In between -----------------------------------------------------------------------------------------------------
- */
+/* ---- In between -------------------------------------------------------------------------------------------------- */
 
 struct command *
 command_find (const struct session *session, uint32_t id)

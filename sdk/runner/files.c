@@ -14,8 +14,7 @@
 
 static unsigned char buffer[CHUNK];
 
-/* ---- Errors ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 static int
 code_of (int sys_errno)
@@ -66,8 +65,7 @@ refuse_kind (struct compute_error *err, const char *path, mode_t mode)
   return compute_error_set (err, COMPUTE_E_INVALID, 0, "'%s' is %s, not a file", path, name_of_kind (mode));
 }
 
-/* ---- In and out -----------------------------------------------------------------------------------------------------
- */
+/* ---- In and out -------------------------------------------------------------------------------------------------- */
 
 /* Returns how many bytes there were before the end of input, at most count; -1 with errno. */
 static ssize_t
@@ -119,8 +117,7 @@ allow_term (void (*handler) (int number))
   (void) sigprocmask (SIG_UNBLOCK, &set, NULL);
 }
 
-/* ---- Put ------------------------------------------------------------------------------------------------------------
- */
+/* ---- Put --------------------------------------------------------------------------------------------------------- */
 
 /* The file under its first name, beside its target; the signal handler needs it. */
 static struct
@@ -239,8 +236,7 @@ files_put (const char *path, uint32_t mode, struct compute_error *err)
   return fill_and_rename (fd, path, name, mode, err);
 }
 
-/* ---- Get ------------------------------------------------------------------------------------------------------------
- */
+/* ---- Get --------------------------------------------------------------------------------------------------------- */
 
 static int
 send_head (const struct stat *file)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "keeper.h"
 
+#include "clock.h"
 #include "end.h"
 #include "launch.h"
-#include "loop.h"
 
 #include <compute/provider.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KILL_EVERY_MS 20   /* between two rounds of KILL */
@@ -46,30 +45,20 @@ struct supervisor
 {
   int socket_fd; /* -1: the runner is gone */
   enum state state;
-  int64_t deadline_ms; /* of the state; LOOP_NEVER: none */
+  int64_t deadline_us; /* of the state; CLOCK_NEVER: none */
 
   pid_t main_pid; /* 0: it has ended and was waited for */
   int all_gone;
   int reported; /* ENDED was */
   struct launch launch;
   int64_t start_us;
-  int64_t kill_until_ms;
+  int64_t kill_until_us;
   int kills_in_vain;
   struct report report; /* of the command, as far as it is known */
   struct child_failure *failure;
 };
 
-static int64_t
-now_us (void)
-{
-  struct timespec now;
-
-  (void) clock_gettime (CLOCK_MONOTONIC, &now);
-  return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* ---- The table: what each event does in each state ------------------------------------------------------------------
- */
+/* ---- The table: what each event does in each state --------------------------------------------------------------- */
 
 /* Tells the runner. The write ends of the command's output are closed only now: their hang-up must not wake the runner
  * before this does. */
@@ -79,7 +68,7 @@ send_report (struct supervisor *self, uint32_t kind)
   self->report.kind = kind;
   self->report.flags &= ~REPORT_IDLE;
   self->report.flags |= self->all_gone ? REPORT_IDLE : 0;
-  self->report.duration_us = (uint64_t) (now_us () - self->start_us);
+  self->report.duration_us = (uint64_t) (clock_us () - self->start_us);
   if (self->socket_fd >= 0)
     (void) send (self->socket_fd, &self->report, sizeof self->report, MSG_NOSIGNAL);
   self->reported = 1;
@@ -100,7 +89,7 @@ on_main_ended (struct supervisor *self)
 
   launch_explain (&self->launch, self->failure, report->status, &report->error);
   report->outcome = report->error.code == 0 ? COMPUTE_OUTCOME_EXITED : COMPUTE_OUTCOME_NONE;
-  self->deadline_ms = LOOP_NEVER;
+  self->deadline_us = CLOCK_NEVER;
   send_report (self, REPORT_ENDED);
   return LINGERING;
 }
@@ -108,7 +97,7 @@ on_main_ended (struct supervisor *self)
 static enum state
 begin_end (struct supervisor *self)
 {
-  self->deadline_ms = loop_now_ms () + COMPUTE_GRACE_MS;
+  self->deadline_us = clock_after_ms (COMPUTE_GRACE_MS);
   if (end_signal_all (SIGTERM, NULL).blind && self->main_pid > 0)
     (void) kill (-self->main_pid, SIGTERM);
   return TERMINATING;
@@ -132,7 +121,7 @@ on_cancel_running (struct supervisor *self)
 static void
 finish (struct supervisor *self)
 {
-  self->deadline_ms = LOOP_NEVER;
+  self->deadline_us = CLOCK_NEVER;
   send_report (self, self->reported ? REPORT_GONE : REPORT_ENDED);
 }
 
@@ -171,16 +160,16 @@ kill_round (struct supervisor *self)
   if (pass.blind && self->main_pid > 0)
     (void) kill (-self->main_pid, SIGKILL);
   self->kills_in_vain = pass.sent > 0 ? 0 : self->kills_in_vain + 1;
-  if (self->kills_in_vain > KILL_IN_VAIN_MAX || loop_now_ms () > self->kill_until_ms)
+  if (self->kills_in_vain > KILL_IN_VAIN_MAX || clock_us () > self->kill_until_us)
     return give_up (self);
-  self->deadline_ms = loop_now_ms () + KILL_EVERY_MS;
+  self->deadline_us = clock_after_ms (KILL_EVERY_MS);
   return KILLING;
 }
 
 static enum state
 on_grace_over (struct supervisor *self)
 {
-  self->kill_until_ms = loop_now_ms () + KILL_FOR_MS;
+  self->kill_until_us = clock_after_ms (KILL_FOR_MS);
   self->kills_in_vain = 0;
   return kill_round (self);
 }
@@ -229,17 +218,7 @@ happen (struct supervisor *self, enum event event)
     _exit (0);
 }
 
-/* ---- Where events come from -----------------------------------------------------------------------------------------
- */
-
-/* A limit past the end of the clock is none. */
-static int64_t
-deadline_after (int64_t limit_ms)
-{
-  int64_t now = loop_now_ms ();
-
-  return limit_ms < LOOP_NEVER - now ? now + limit_ms : LOOP_NEVER;
-}
+/* ---- Where events come from -------------------------------------------------------------------------------------- */
 
 static void
 start (struct supervisor *self)
@@ -249,7 +228,7 @@ start (struct supervisor *self)
   *report = (struct report){ .error = COMPUTE_ERROR_INIT };
   self->reported = 0;
   self->all_gone = 0;
-  self->start_us = now_us ();
+  self->start_us = clock_us ();
   self->main_pid = launch_start (&self->launch, self->failure, &report->error);
   if (self->main_pid < 0)
     {
@@ -259,7 +238,7 @@ start (struct supervisor *self)
       return;
     }
   if (self->launch.order.timeout_ms > 0)
-    self->deadline_ms = deadline_after (self->launch.order.timeout_ms);
+    self->deadline_us = clock_after_ms (self->launch.order.timeout_ms);
   happen (self, STARTED);
 }
 
@@ -349,19 +328,19 @@ wait_for_events (struct supervisor *self)
 {
   struct pollfd poll_fd = { .fd = self->socket_fd, .events = POLLIN };
   struct timespec timeout;
-  int64_t left = self->deadline_ms == LOOP_NEVER ? 0 : self->deadline_ms - loop_now_ms ();
+  int64_t left = self->deadline_us == CLOCK_NEVER ? 0 : self->deadline_us - clock_us ();
   sigset_t mask;
 
   left = left < 0 ? 0 : left;
-  timeout = (struct timespec){ .tv_sec = (time_t) (left / 1000), .tv_nsec = (long) (left % 1000) * 1000000 };
+  timeout = (struct timespec){ .tv_sec = (time_t) (left / 1000000), .tv_nsec = (long) (left % 1000000) * 1000 };
   sigfillset (&mask);
   sigdelset (&mask, SIGCHLD);
-  (void) ppoll (&poll_fd, 1, self->deadline_ms == LOOP_NEVER ? NULL : &timeout, &mask);
+  (void) ppoll (&poll_fd, 1, self->deadline_us == CLOCK_NEVER ? NULL : &timeout, &mask);
   if (self->state != IDLE)
     reap (self);
   if (poll_fd.revents != 0)
     take_order (self);
-  if (self->deadline_ms <= loop_now_ms ())
+  if (self->deadline_us <= clock_us ())
     happen (self, DEADLINE);
 }
 
@@ -382,7 +361,7 @@ keeper_run (int socket_fd)
     _exit (1);
   self.failure = shared;
   self.socket_fd = socket_fd;
-  self.deadline_ms = LOOP_NEVER;
+  self.deadline_us = CLOCK_NEVER;
   (void) sigaction (SIGCHLD, &action, NULL);
   for (;;)
     wait_for_events (&self);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "loop.h"
 
+#include "clock.h"
+
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
 
 #define BATCH 64
 
@@ -90,42 +97,53 @@ loop_forget (struct timer *timer)
       }
 }
 
-int64_t
-loop_now_ms (void)
+/* How long to wait; CLOCK_NEVER: for ever. */
+static int64_t
+time_left_us (void)
 {
-  struct timespec now;
-
-  (void) clock_gettime (CLOCK_MONOTONIC, &now);
-  return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* How long to wait, in epoll's terms. */
-static int
-time_left_ms (void)
-{
-  int64_t first = LOOP_NEVER;
+  int64_t first = CLOCK_NEVER;
   int64_t left;
 
   for (struct timer *timer = timers; timer != NULL; timer = timer->next)
-    if (timer->at_ms < first)
-      first = timer->at_ms;
-  if (first == LOOP_NEVER)
-    return -1;
-  left = first - loop_now_ms ();
-  return left < 0 ? 0 : left > 1000000 ? 1000000 : (int) left;
+    if (timer->at_us < first)
+      first = timer->at_us;
+  if (first == CLOCK_NEVER)
+    return CLOCK_NEVER;
+  left = first - clock_us ();
+  return left > 0 ? left : 0;
+}
+
+/* epoll_pwait2 is of Linux 5.11; before, a wait has whole milliseconds. */
+static int
+wait_for_events (int64_t left_us)
+{
+  static int has_fine_wait = 1;
+  int64_t timeout[2] = { left_us / 1000000, left_us % 1000000 * 1000 };
+  int count;
+
+  if (left_us == CLOCK_NEVER)
+    return epoll_wait (epoll_fd, batch, BATCH, -1);
+  if (has_fine_wait)
+    {
+      count = (int) syscall (SYS_epoll_pwait2, epoll_fd, batch, BATCH, timeout, NULL, 0);
+      if (count >= 0 || errno != ENOSYS)
+        return count;
+      has_fine_wait = 0;
+    }
+  return epoll_wait (epoll_fd, batch, BATCH, (int) (left_us < 1000000000 ? (left_us + 999) / 1000 : 1000000));
 }
 
 /* A timer that fires may end any other, so the search begins anew after each. */
 static void
 fire_timers (void)
 {
-  int64_t now = loop_now_ms ();
+  int64_t now = clock_us ();
   struct timer *timer = timers;
 
   while (timer != NULL)
-    if (timer->at_ms <= now)
+    if (timer->at_us <= now)
       {
-        timer->at_ms = LOOP_NEVER;
+        timer->at_us = CLOCK_NEVER;
         timer->fire (timer);
         timer = timers;
       }
@@ -136,7 +154,7 @@ fire_timers (void)
 void
 loop_round (void)
 {
-  batch_count = epoll_wait (epoll_fd, batch, BATCH, time_left_ms ());
+  batch_count = wait_for_events (time_left_us ());
   for (int i = 0; i < batch_count; i++)
     {
       struct watch *watch = batch[i].data.ptr;

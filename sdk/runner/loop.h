@@ -6,8 +6,6 @@
 
 #include <stdint.h>
 
-#define LOOP_NEVER INT64_MAX
-
 /* Part of a larger object, which ready() finds by its address. ready() may end and free any watch, its own included. */
 struct watch
 {
@@ -18,7 +16,7 @@ struct watch
 
 struct timer
 {
-  int64_t at_ms; /* monotonic; LOOP_NEVER: not set */
+  int64_t at_us; /* by clock.h; CLOCK_NEVER: not set */
   void (*fire) (struct timer *timer);
   struct timer *next;
 };
@@ -35,11 +33,9 @@ int loop_watch (struct watch *watch, uint32_t events);
 /* Stops waiting for it and closes its descriptor. */
 void loop_close (struct watch *watch);
 
-/* A timer stays known until loop_forget; only at_ms changes. */
+/* A timer stays known until loop_forget; only at_us changes. */
 void loop_timer (struct timer *timer);
 void loop_forget (struct timer *timer);
-
-int64_t loop_now_ms (void);
 
 /* One round: waits, then calls what is ready and due. */
 void loop_round (void);

@@ -2,7 +2,9 @@
 /* The runner: runs commands for a host that speaks frames to it; see PROTOCOL.md. */
 
 #include "child.h"
+#include "clock.h"
 #include "command.h"
+#include "descriptors.h"
 #include "init.h"
 #include "instance.h"
 #include "listen.h"
@@ -34,8 +36,7 @@ struct options
 static int stopping;
 static struct timer stop_timer;
 
-/* ---- The end --------------------------------------------------------------------------------------------------------
- */
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 int
 runner_is_stopping (void)
@@ -56,7 +57,7 @@ runner_stop (void)
   if (stopping)
     return;
   stopping = 1;
-  stop_timer.at_ms = loop_now_ms () + STOP_MAX_MS;
+  stop_timer.at_us = clock_after_ms (STOP_MAX_MS);
   pool_stop ();
 }
 
@@ -85,8 +86,7 @@ signalled (int number)
     runner_stop ();
 }
 
-/* ---- The start ------------------------------------------------------------------------------------------------------
- */
+/* ---- The start --------------------------------------------------------------------------------------------------- */
 
 static int
 say_help (void)
@@ -207,11 +207,12 @@ start (const struct options *options)
 
   default_signals ();
   raise_file_limit ();
+  descriptors_close_from (3, -1);
   init_if_first ();
   if (options->socket_path != NULL && become_daemon (options->socket_path) != 0)
     return 1;
   (void) setsid (); /* away from a terminal's Ctrl-C, which is the host's to act on */
-  stop_timer = (struct timer){ .at_ms = LOOP_NEVER, .fire = stop_waiting };
+  stop_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = stop_waiting };
   loop_timer (&stop_timer);
   pool_open ();
   oom_open ();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parent.h"
 
+#include "clock.h"
 #include "loop.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ look (struct timer *timer)
   if (getppid () != parent_pid)
     parent_died ();
   else
-    timer->at_ms = loop_now_ms () + LOOK_EVERY_MS;
+    timer->at_us = clock_after_ms (LOOK_EVERY_MS);
 }
 
 int

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
 
+#include "clock.h"
 #include "command.h"
 #include "descriptors.h"
 #include "end.h"
@@ -38,7 +39,7 @@ struct keeper
   int gave_up;             /* what lingers cannot be ended */
   struct command *command; /* until it is answered */
   struct stream *streams;  /* of answered commands */
-  int64_t idle_since_ms;
+  int64_t idle_since_us;
   struct keeper *next;
 };
 
@@ -47,8 +48,7 @@ static struct timer trim_timer;
 static struct timer orphan_timer;
 static int orphan_rounds;
 
-/* ---- Making and ending keepers --------------------------------------------------------------------------------------
- */
+/* ---- Making and ending keepers ----------------------------------------------------------------------------------- */
 
 static void keeper_ready (struct watch *watch, uint32_t events);
 
@@ -129,7 +129,7 @@ find_idle (void)
 static void
 trim (struct timer *timer)
 {
-  int64_t now = loop_now_ms ();
+  int64_t now = clock_us ();
   struct keeper *next;
   int idle = 0;
 
@@ -138,10 +138,10 @@ trim (struct timer *timer)
       next = keeper->next;
       if (keeper->use != KEEPER_IDLE || idle++ == 0)
         continue;
-      if (idle > IDLE_MAX || keeper->idle_since_ms + IDLE_FOR_MS <= now)
+      if (idle > IDLE_MAX || keeper->idle_since_us + IDLE_FOR_MS * 1000 <= now)
         discard (keeper);
       else
-        timer->at_ms = now + IDLE_FOR_MS;
+        timer->at_us = clock_after_ms (IDLE_FOR_MS);
     }
 }
 
@@ -158,13 +158,12 @@ become_idle (struct keeper *keeper)
   free_streams (keeper);
   keeper->use = KEEPER_IDLE;
   keeper->gave_up = 0;
-  keeper->idle_since_ms = loop_now_ms ();
-  if (trim_timer.at_ms == LOOP_NEVER)
-    trim_timer.at_ms = keeper->idle_since_ms + IDLE_FOR_MS;
+  keeper->idle_since_us = clock_us ();
+  if (trim_timer.at_us == CLOCK_NEVER)
+    trim_timer.at_us = clock_after_ms (IDLE_FOR_MS);
 }
 
-/* ---- Reports --------------------------------------------------------------------------------------------------------
- */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 static void
 take_report (struct keeper *keeper, const struct report *report)
@@ -203,8 +202,7 @@ keeper_ready (struct watch *watch, uint32_t events)
     (void) loop_watch (watch, 0);
 }
 
-/* ---- Killed keepers -------------------------------------------------------------------------------------------------
- */
+/* ---- Killed keepers ---------------------------------------------------------------------------------------------- */
 
 static int
 is_keeper (pid_t pid)
@@ -227,7 +225,7 @@ end_orphans (struct timer *timer)
   pool_reap ();
   if (pass.sent > 0 && ++orphan_rounds < ORPHAN_ROUNDS_MAX)
     {
-      timer->at_ms = loop_now_ms () + ORPHAN_EVERY_MS;
+      timer->at_us = clock_after_ms (ORPHAN_EVERY_MS);
       return;
     }
   orphan_rounds = 0;
@@ -252,7 +250,7 @@ keeper_died (struct keeper *keeper)
       discard (keeper);
       return;
     }
-  orphan_timer.at_ms = loop_now_ms ();
+  orphan_timer.at_us = clock_us ();
   if (keeper->command != NULL)
     keeper->command->keeper = NULL;
   if (keeper->use == KEEPER_BUSY)
@@ -275,8 +273,7 @@ pool_reap (void)
         }
 }
 
-/* ---- Work -----------------------------------------------------------------------------------------------------------
- */
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
 
 /* The descriptors of an order, for one packet. */
 struct cargo
@@ -406,8 +403,8 @@ pool_prepare (void)
 void
 pool_open (void)
 {
-  trim_timer = (struct timer){ .at_ms = LOOP_NEVER, .fire = trim };
-  orphan_timer = (struct timer){ .at_ms = LOOP_NEVER, .fire = end_orphans };
+  trim_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = trim };
+  orphan_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = end_orphans };
   loop_timer (&trim_timer);
   loop_timer (&orphan_timer);
 }
@@ -429,7 +426,7 @@ pool_is_quiet (void)
   for (const struct keeper *keeper = keepers; keeper != NULL; keeper = keeper->next)
     if (keeper->use != KEEPER_IDLE && !keeper->gave_up)
       return 0;
-  return orphan_timer.at_ms == LOOP_NEVER;
+  return orphan_timer.at_us == CLOCK_NEVER;
 }
 
 uint32_t

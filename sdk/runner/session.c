@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session.h"
 
+#include "clock.h"
 #include "command.h"
 #include "instance.h"
 #include "runner.h"
@@ -58,8 +59,7 @@ close_session (struct session *session)
     closed ();
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Frames ------------------------------------------------------------------------------------------------------ */
 
 /* The host broke a rule: says which, and ends the connection. Returns -1. */
 static int
@@ -230,8 +230,7 @@ on_frame (struct session *session, const struct frame *frame)
     }
 }
 
-/* ---- Reading and writing --------------------------------------------------------------------------------------------
- */
+/* ---- Reading and writing ----------------------------------------------------------------------------------------- */
 
 /* Obeys every whole frame in the inbox and keeps the rest. Returns 0, or -1 when the connection is to end. */
 static int
@@ -244,7 +243,7 @@ take_frames (struct session *session)
   while ((result = frame_parse (session->inbox + at, session->in_count - at, &frame)) > 0)
     {
       if (session->lease_ms > 0)
-        session->lease.at_ms = loop_now_ms () + session->lease_ms;
+        session->lease.at_us = clock_after_ms (session->lease_ms);
       if (on_frame (session, &frame) != 0)
         return -1;
       at += FRAME_HEADER_BYTES + frame.length;
@@ -305,7 +304,7 @@ session_open (int in_fd, int out_fd, void (*closed) (void))
     }
   session->in = (struct watch){ .fd = in_fd, .ready = session_readable };
   session->out = (struct watch){ .fd = out_fd, .ready = session_writable };
-  session->lease = (struct timer){ .at_ms = LOOP_NEVER, .fire = lease_over };
+  session->lease = (struct timer){ .at_us = CLOCK_NEVER, .fire = lease_over };
   session->closed = closed;
   session->next = sessions;
   sessions = session;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream.h"
 
+#include "clock.h"
 #include "command.h"
 #include "protocol.h"
 #include "session.h"
@@ -14,9 +15,11 @@
 
 #define NULL_FD 1 /* /dev/null: see main() */
 #define DISCARD_MAX (1024u * 1024)
-#define STEPS_MAX 4              /* in one go, for the sake of the others */
-#define LARGE_PIPE (1024 * 1024) /* of a command that writes a lot */
-#define LARGE_AFTER (256u * 1024)
+#define STEPS_MAX 4         /* in one go, for the sake of the others */
+#define FLOOD (256u * 1024) /* so much since it was last slow */
+#define LARGE_PIPE (1024 * 1024)
+#define VISIT_EVERY_US 500
+#define VISIT_WORTH (32u * 1024) /* less at a visit is slow */
 
 enum step
 {
@@ -44,23 +47,28 @@ discard (int fd, size_t count)
   return result;
 }
 
+/* Less than was asked for means that the pipe is empty now, while the command lives; afterwards, every byte counts. */
 static enum step
-account (struct stream *stream, ssize_t count)
+account (struct stream *stream, ssize_t count, uint64_t want)
 {
   if (count == 0)
     return STEP_END;
   if (count < 0)
     return errno == EAGAIN || errno == EINTR ? STEP_EMPTY : STEP_END;
   stream->total += (uint64_t) count;
-  if (stream->left != UINT64_MAX)
-    stream->left -= (uint64_t) count;
+  stream->burst += (uint64_t) count;
+  if (stream->left == UINT64_MAX)
+    return (uint64_t) count < want ? STEP_EMPTY : STEP_MORE;
+  stream->left -= (uint64_t) count;
   return STEP_MORE;
 }
 
 static enum step
 discard_some (struct stream *stream)
 {
-  return account (stream, discard (stream->watch.fd, smaller (stream->left, DISCARD_MAX)));
+  uint64_t want = smaller (stream->left, DISCARD_MAX);
+
+  return account (stream, discard (stream->watch.fd, want), want);
 }
 
 static enum step
@@ -77,13 +85,13 @@ send_some (struct stream *stream)
   if (to == NULL)
     return STEP_WAIT;
   count = read (stream->watch.fd, to, want);
-  step = account (stream, count);
-  if (step != STEP_MORE)
+  step = account (stream, count, want);
+  if (count <= 0)
     return step;
   outbox_commit (&command->session->outbox, stream->frame_type, command->id, (size_t) count);
   command->window -= (uint64_t) count;
   stream->limit_left -= (uint64_t) count;
-  return (uint64_t) count < want ? STEP_EMPTY : STEP_MORE;
+  return step;
 }
 
 static enum step
@@ -96,16 +104,47 @@ take_step (struct stream *stream)
   return send_some (stream);
 }
 
-/* A small pipe makes a writer of much stop and wait too often. Not for everyone: a user's pipes share a budget. */
+/* ---- Those that produce a lot ------------------------------------------------------------------------------------ */
+
+/* A stream in flood is given a large pipe and visited by the clock: to be woken by each small write would cost the
+ * writer more than the writing. Not for everyone: a user's pipes share a budget. */
+
+static struct stream *floods;
+static void visit_floods (struct timer *timer);
+static struct timer flood_timer = { .at_us = CLOCK_NEVER, .fire = visit_floods };
+
 static void
-grow_pipe (struct stream *stream)
+begin_flood (struct stream *stream)
 {
-  if (stream->grown || stream->total < LARGE_AFTER)
-    return;
-  stream->grown = 1;
+  static int known;
+
+  if (!known)
+    loop_timer (&flood_timer);
+  known = 1;
+  stream->floods = 1;
+  stream->next_flood = floods;
+  floods = stream;
   (void) fcntl (stream->watch.fd, F_SETPIPE_SZ, LARGE_PIPE);
+  (void) loop_watch (&stream->watch, 0);
+  if (flood_timer.at_us == CLOCK_NEVER)
+    flood_timer.at_us = clock_us () + VISIT_EVERY_US;
 }
 
+static void
+end_flood (struct stream *stream)
+{
+  struct stream **at = &floods;
+
+  stream->burst = 0;
+  if (!stream->floods)
+    return;
+  while (*at != stream)
+    at = &(*at)->next_flood;
+  *at = stream->next_flood;
+  stream->floods = 0;
+}
+
+/* Reads what may be read, and sees to it that the stream is called again. */
 static void
 go_on (struct stream *stream)
 {
@@ -113,20 +152,74 @@ go_on (struct stream *stream)
 
   for (int i = 0; step == STEP_MORE && i < STEPS_MAX; i++)
     step = take_step (stream);
-  if (step == STEP_END)
-    loop_close (&stream->watch);
   if (step == STEP_END || (step == STEP_EMPTY && stream->left != UINT64_MAX))
     stream->left = 0;
-  if (stream->watch.fd < 0)
-    return;
-  (void) loop_watch (&stream->watch, step == STEP_WAIT || stream_is_done (stream) ? 0 : EPOLLIN);
-  grow_pipe (stream);
+  if (step == STEP_WAIT || stream_is_done (stream))
+    {
+      end_flood (stream);
+      (void) loop_watch (&stream->watch, 0);
+    }
+  else if (stream->burst >= FLOOD && !stream->floods)
+    begin_flood (stream);
+  else if (!stream->floods)
+    (void) loop_watch (&stream->watch, EPOLLIN);
+  if (step == STEP_END)
+    loop_close (&stream->watch);
 }
+
+static void
+visit (struct stream *stream)
+{
+  uint64_t before = stream->total;
+
+  go_on (stream);
+  if (stream->floods && stream->total - before < VISIT_WORTH) /* it has become slow, and is waited for again */
+    {
+      end_flood (stream);
+      (void) loop_watch (&stream->watch, EPOLLIN);
+    }
+  if (stream->command != NULL)
+    command_go_on (stream->command);
+}
+
+/* A visit may end any stream, so the search begins anew after each. */
+static void
+visit_floods (struct timer *timer)
+{
+  static unsigned round;
+  struct stream *stream = floods;
+
+  round++;
+  while (stream != NULL)
+    if (stream->visited != round)
+      {
+        stream->visited = round;
+        visit (stream);
+        stream = floods;
+      }
+    else
+      stream = stream->next_flood;
+  if (floods != NULL)
+    timer->at_us = clock_us () + VISIT_EVERY_US;
+}
+
+static void
+stream_ready (struct watch *watch, uint32_t events)
+{
+  struct stream *stream = LOOP_OBJECT (struct stream, watch, watch);
+
+  (void) events;
+  go_on (stream);
+  if (stream->command != NULL)
+    command_go_on (stream->command);
+}
+
+/* ---- Its life ---------------------------------------------------------------------------------------------------- */
 
 void
 stream_resume (struct stream *stream)
 {
-  if (stream->watch.events == 0 && !stream_is_done (stream))
+  if (stream->watch.events == 0 && !stream->floods && !stream_is_done (stream))
     go_on (stream);
 }
 
@@ -160,19 +253,9 @@ stream_leave (struct stream *stream)
 void
 stream_free (struct stream *stream)
 {
+  end_flood (stream);
   loop_close (&stream->watch);
   free (stream);
-}
-
-static void
-stream_ready (struct watch *watch, uint32_t events)
-{
-  struct stream *stream = LOOP_OBJECT (struct stream, watch, watch);
-
-  (void) events;
-  go_on (stream);
-  if (stream->command != NULL)
-    command_go_on (stream->command);
 }
 
 struct stream *

@@ -19,8 +19,11 @@ struct stream
   uint64_t limit_left;     /* how much more may be sent */
   uint64_t total;          /* read in all */
   uint64_t left;           /* to be read before the command is done; UINT64_MAX while its process lives */
-  int grown;               /* the pipe was made larger */
-  struct stream *next;     /* of a keeper's left-over streams */
+  uint64_t burst;          /* read since it was last slow */
+  int floods;              /* visited by the clock */
+  unsigned visited;        /* in which round of visits */
+  struct stream *next_flood;
+  struct stream *next; /* of a keeper's left-over streams */
 };
 
 /* Takes read_fd. limit_bytes: 0: none. Returns NULL with errno; read_fd is then still the caller's. */

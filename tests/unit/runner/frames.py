@@ -2,12 +2,12 @@
 """Speaks the runner's protocol (sdk/runner/PROTOCOL.md) from its description alone."""
 
 import os
+import random
 import select
 import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 
 HELLO, CONFIGURE, START, STDIN, STDIN_END, WINDOW, SIGNAL, CANCEL, PING, SHUTDOWN = range(1, 11)
@@ -20,7 +20,7 @@ EXITED, SIGNALED, TIMED_OUT, CANCELLED, OUT_OF_MEMORY = 1, 2, 3, 4, 5
 INVALID, NOT_FOUND, SYSTEM, NOT_RUNNING, NOT_STARTED, LOST, DENIED, PROTOCOL = -1, -2, -6, -8, -9, -11, -14, -17
 STDOUT_TRUNCATED, STDERR_TRUNCATED, SURVIVORS = 1, 2, 4
 EVERYTHING = 2**62
-PATIENCE = 20  # seconds that a test waits for what must come
+PATIENCE = 30  # seconds that a test waits for what must come
 
 
 class Closed(Exception):
@@ -59,8 +59,8 @@ def start(kind, words, stdin=0, timeout_ms=UNSET, limit=UNSET, window=EVERYTHING
 
 class Result:
     def __init__(self):
-        self.stdout = b''
-        self.stderr = b''
+        self.stdout = bytearray()
+        self.stderr = bytearray()
         self.credit = 0
         self.failed = None  # (code, errno, message)
         self.outcome = None
@@ -250,10 +250,11 @@ class Runner(Connection):
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
-        if self.child.poll() is None and error[0] is not None:
+    def __exit__(self, kind, *_):
+        if kind is not None:
             self.child.kill()
-        self.close()
+        status = self.close()
+        assert status == 0 or kind is not None, status
 
 
 class Visitor(Connection):
@@ -299,6 +300,11 @@ def below(root):
         found |= more
 
 
+def lasting():
+    """A command that lasts, and that no other test runs."""
+    return f'sleep {random.randrange(10**6, 10**9)}'
+
+
 def wait_true(true, patience=PATIENCE):
     end = time.monotonic() + patience
     while not true():
@@ -306,23 +312,3 @@ def wait_true(true, patience=PATIENCE):
             return False
         time.sleep(0.01)
     return True
-
-
-# ---- TAP --------------------------------------------------------------------------------------------------------------
-
-def main(tests):
-    """Runs the functions, whose first line of documentation is the rule they protect. Arguments choose by name."""
-    chosen = [test for test in tests if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]]
-    print(f'1..{len(chosen)}', flush=True)
-    bad = 0
-    for number, test in enumerate(chosen, 1):
-        name = f'{test.__name__}: {test.__doc__.splitlines()[0]}'
-        try:
-            test()
-            print(f'ok {number} - {name}', flush=True)
-        except Exception as error:  # every kind is a failed test
-            import traceback
-            bad += 1
-            print(f'not ok {number} - {name}', flush=True)
-            print('# ' + traceback.format_exc().replace('\n', '\n# '), flush=True)
-    sys.exit(1 if bad else 0)
