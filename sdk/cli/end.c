@@ -6,7 +6,7 @@
 #include "report.h"
 #include "subcommands.h"
 
-/* What down and reap did. */
+/* What down and reap did. Only reap has IDs to tell in text: down's caller named them. */
 struct work
 {
   const struct request *request;
@@ -89,10 +89,11 @@ print_json (const struct work *work, struct compute_error *err, int *ret_status)
 static int
 print_text (const struct work *work, struct compute_error *err, int *ret_status)
 {
+  bool tell = work->request->subcommand->operands == OPERANDS_NONE && !work->request->quiet;
   g_autoptr (GString) text = g_string_new (NULL);
 
   *ret_status = failures_report (work->request, &work->failures, NULL);
-  for (guint i = 0; i < work->ended->len && !work->request->quiet; i++)
+  for (guint i = 0; i < work->ended->len && tell; i++)
     g_string_append_printf (text, "%s\n", (char *) work->ended->pdata[i]);
   return output_write (1, text->str, text->len, err);
 }

@@ -82,7 +82,7 @@ note_result (const struct request *request, const struct compute_result *result)
   if (result->flags & COMPUTE_RESULT_STDERR_TRUNCATED)
     note_cut (request, result, "stderr", result->stderr_bytes);
   if (result->outcome == COMPUTE_OUTCOME_TIMED_OUT)
-    report_note (request, "timed out after %g s", (double) result->timeout_ms / 1000);
+    report_note (request, "timed out after %.15g s", (double) result->timeout_ms / 1000);
   if (result->outcome == COMPUTE_OUTCOME_OUT_OF_MEMORY)
     report_note (request, "killed, since memory ran out");
 }

@@ -24,14 +24,14 @@ static void
 append_escaped (GString *json, const char *text, const char *end)
 {
   for (const char *p = text; p < end; p++)
-    if ((unsigned char) *p < 0x20)
+    if (*p == '"' || *p == '\\')
+      g_string_append_printf (json, "\\%c", *p);
+    else if (*p == '\n')
+      g_string_append (json, "\\n");
+    else if ((unsigned char) *p < 0x20)
       g_string_append_printf (json, "\\u%04x", (unsigned) *p);
     else
-      {
-        if (*p == '"' || *p == '\\')
-          g_string_append_c (json, '\\');
-        g_string_append_c (json, *p);
-      }
+      g_string_append_c (json, *p);
 }
 
 /* The bytes as a JSON string, quotes included. *ret_exact: nothing was replaced and no NUL is in it, which many readers

@@ -28,8 +28,8 @@ static const struct subcommand subcommands[] = {
     "end the instances whose owner died, and no others", NULL },
   { "cp", SUBCOMMAND_CP, OPERANDS_FILES, cp_main, "[OPTION]... FILE ID:PATH | ID:PATH FILE",
     "copy a file into an instance, or out of it",
-    "A relative PATH starts at the instance's workdir. FILE - is stdin or stdout; one with\n"
-    "a colon is written ./a:b.\n" },
+    "A relative PATH starts at the instance's workdir. FILE may be - for stdin or\n"
+    "stdout; one with a colon is written ./a:b.\n" },
   { "providers", SUBCOMMAND_PROVIDERS, OPERANDS_NONE, providers_main, "[OPTION]...",
     "list the providers, and why one is not available", NULL },
 };

@@ -43,7 +43,7 @@ static const struct option options[] = {
   { "--workdir", "DIR", KIND_TEXT, INTO (workdir), MAKES_PLACE | RUNS_COMMAND, "working directory inside, absolute" },
   { "--env", "NAME=VALUE", KIND_ENV, INTO (env), MAKES_PLACE | RUNS_COMMAND,
     "set a variable; NAME alone passes on its value here" },
-  { "--env-file", "FILE", KIND_ENV_FILE, INTO (env), MAKES_PLACE | RUNS_COMMAND, "set variables, one a line" },
+  { "--env-file", "FILE", KIND_ENV_FILE, INTO (env_files), MAKES_PLACE | RUNS_COMMAND, "set variables, one a line" },
   { "--timeout", "SECONDS", KIND_SECONDS, INTO (timeout_ms), MAKES_PLACE | RUNS_COMMAND,
     "end a command after this long (60; 0: never)" },
   { "--max-output", "BYTES", KIND_BYTES, INTO (output_limit_bytes), MAKES_PLACE | RUNS_COMMAND,
@@ -68,6 +68,7 @@ request_init (struct request *request, const struct subcommand *subcommand)
     .output_limit_bytes = COMPUTE_UNSET,
   };
   pairs_init (&request->env);
+  pairs_init (&request->env_files);
   pairs_init (&request->options);
 }
 
@@ -77,6 +78,7 @@ request_clear (struct request *request)
   g_ptr_array_unref (request->operands);
   g_ptr_array_unref (request->paths);
   pairs_clear (&request->env);
+  pairs_clear (&request->env_files);
   pairs_clear (&request->options);
 }
 
@@ -260,6 +262,7 @@ options_parse (struct request *request, int count, char **words, struct compute_
       else
         g_ptr_array_add (request->operands, words[i]);
     }
+  pairs_add_missing (&request->env, &request->env_files);
   return request->help ? 0 : check_operands (request, err);
 }
 

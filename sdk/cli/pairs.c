@@ -44,3 +44,15 @@ pairs_set (struct pairs *pairs, const char *name, const char *value)
   g_hash_table_insert (pairs->index, (gpointer) pair.name, GUINT_TO_POINTER (pairs->array->len));
   g_array_append_val (pairs->array, pair);
 }
+
+void
+pairs_add_missing (struct pairs *pairs, const struct pairs *from)
+{
+  for (guint i = 0; i < from->array->len; i++)
+    {
+      const struct compute_pair *pair = &g_array_index (from->array, struct compute_pair, i);
+
+      if (!g_hash_table_contains (pairs->index, pair->name))
+        pairs_set (pairs, pair->name, pair->value);
+    }
+}

@@ -10,4 +10,7 @@ void pairs_clear (struct pairs *pairs);
 /* Copies both; a later value replaces an earlier one of the same name. */
 void pairs_set (struct pairs *pairs, const char *name, const char *value);
 
+/* Copies what pairs has no value for. */
+void pairs_add_missing (struct pairs *pairs, const struct pairs *from);
+
 #endif

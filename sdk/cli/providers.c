@@ -55,6 +55,25 @@ ask (const struct request *request, struct compute_registry *registry, struct en
   compute_close (handle);
 }
 
+/* A file that cannot be loaded, unless another of its name can. */
+static int
+add_broken (void *user, const struct compute_candidate *candidate)
+{
+  GPtrArray *entries = user;
+  struct entry *entry;
+
+  if (candidate->state != COMPUTE_CANDIDATE_FAILED || candidate->name == NULL)
+    return 0;
+  for (guint i = 0; i < entries->len; i++)
+    if (g_str_equal (((struct entry *) entries->pdata[i])->name, candidate->name))
+      return 0;
+  entry = entry_add (entries, candidate->name);
+  entry->version = g_strdup (candidate->version);
+  entry->capabilities = candidate->capabilities;
+  (void) compute_error_set (&entry->err, COMPUTE_E_PLUGIN, 0, "%s: %s", candidate->path, candidate->message);
+  return 0;
+}
+
 static cJSON *
 json_capabilities (uint64_t capabilities)
 {
@@ -139,6 +158,8 @@ print_all (const struct request *request, struct compute_registry *registry, con
           return err->code;
         }
     }
+  if (compute_list_candidates (registry, 0, add_broken, entries, err) != 0)
+    return err->code;
   return request->json ? print_json (entries, err) : print_table (entries, err);
 }
 

@@ -70,9 +70,10 @@ struct request
   const char *script; /* -c */
   char **argv;        /* the command's */
   size_t argc;
-  GPtrArray *operands; /* char *: what is neither option nor command */
-  GPtrArray *paths;    /* char *, absolute, owned */
-  struct pairs env;
+  GPtrArray *operands;    /* char *: what is neither option nor command */
+  GPtrArray *paths;       /* char *, absolute, owned */
+  struct pairs env;       /* all variables, once the command line has been read */
+  struct pairs env_files; /* those of --env-file alone */
   struct pairs options;
   int64_t timeout_ms; /* or COMPUTE_UNSET, as below */
   int64_t output_limit_bytes;

@@ -22,9 +22,10 @@ take_digits (const char **text, int64_t max, int64_t *ret)
   return *text > start;
 }
 
-/* Moves *text over the digits behind the point and gives them as thousandths, rounded up. */
-static int64_t
-take_thousandths (const char **text)
+/* Moves *text over the digits behind the point and gives them as thousandths, rounded up. Returns false where there are
+ * none. */
+static bool
+take_thousandths (const char **text, int64_t *ret)
 {
   int64_t value = 0;
   bool rest = false;
@@ -35,9 +36,12 @@ take_thousandths (const char **text)
       value = value * 10 + (**text - '0');
     else
       rest |= **text != '0';
+  if (count == 0)
+    return false;
   for (; count < 3; count++)
     value *= 10;
-  return value + rest;
+  *ret = value + rest;
+  return true;
 }
 
 int
@@ -52,7 +56,8 @@ value_seconds (const char *option, const char *text, int64_t *ret_ms, struct com
   if (*p == '.')
     {
       p++;
-      ms = take_thousandths (&p);
+      if (!take_thousandths (&p, &ms))
+        goto invalid;
     }
   if (*p != '\0')
     goto invalid;
