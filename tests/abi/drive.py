@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The host API driven from Python by ctypes: what any language with a C interface can do, from the layout files alone.
 
-    drive.py LIBRARY    with COMPUTE_PROVIDER_PATH leading to the local provider
+    drive.py LIBRARY OLD    OLD is a provider that was built with the frozen headers
 """
 
 import ctypes
+import os
 import platform
 import re
 import sys
@@ -72,11 +73,15 @@ def call(function, *arguments):
 
 
 class Registry:
-    """A registry as a context."""
+    """A registry as a context; paths are searched first."""
+
+    def __init__(self, *paths):
+        self.pointer = ctypes.c_void_p()
+        self.array = (ctypes.c_char_p * len(paths))(*(os.fsencode(os.path.abspath(path)) for path in paths))
+        self.options = make("registry_options", paths=ctypes.cast(self.array, ctypes.c_void_p), path_count=len(paths))
 
     def __enter__(self):
-        self.pointer = ctypes.c_void_p()
-        call("registry_open", None, ctypes.byref(self.pointer))
+        call("registry_open", ctypes.byref(self.options), ctypes.byref(self.pointer))
         return self
 
     def __exit__(self, *_):
@@ -111,26 +116,38 @@ def execute(handle, instance, script, **settings):
     return result, streams
 
 
-def on_local(test):
-    """Gives the test a handle of the local provider and the id of an instance."""
+def on(provider, *paths):
+    """Gives the test a handle of the provider and the id of an instance."""
 
-    def run():
-        with Registry() as registry:
-            handle = registry.resolve(b"LOCAL")
-            instance = make("instance")
-            config = make("config", timeout_ms=UNSET, output_limit_bytes=UNSET)
-            call("provision", handle, ctypes.byref(config), None, ctypes.byref(instance))
-            try:
-                test(handle, instance.id)
-                call("shutdown", handle, instance.id, None)
-            finally:
-                LIBRARY.compute_close(handle)
+    def wrap(test):
+        def run():
+            with Registry(*paths) as registry:
+                handle = registry.resolve(provider)
+                try:
+                    instance = make("instance")
+                    config = make("config", timeout_ms=UNSET, output_limit_bytes=UNSET)
+                    call("provision", handle, ctypes.byref(config), None, ctypes.byref(instance))
+                    test(handle, instance.id)
+                    call("shutdown", handle, instance.id, None)
+                finally:
+                    LIBRARY.compute_close(handle)
 
-    return run
+        return run
+
+    return wrap
+
+
+def fails(function, *arguments):
+    """The error of a call that must fail."""
+    try:
+        function(*arguments)
+    except Failure as failure:
+        return failure
+    raise AssertionError("no error")
 
 
 def test_the_layout_files_are_what_ctypes_computes():
-    assert ctypes.sizeof(STRUCTS["error"]) == 256
+    assert load_structs().keys() == STRUCTS.keys()
 
 
 def test_the_version_is_known():
@@ -144,16 +161,12 @@ def test_local_is_listed():
 
 def test_an_unknown_provider_is_an_error_that_lists_what_there_is():
     with Registry() as registry:
-        try:
-            registry.resolve(b"e2b")
-        except Failure as failure:
-            assert failure.code == -4
-            assert failure.message == (
-                f"Unknown compute provider 'e2b'. Available: {', '.join(registry.names())}. "
-                "Falling back to local would run on the host something you asked to sandbox."
-            )
-        else:
-            raise AssertionError("resolved")
+        failure = fails(registry.resolve, b"e2b")
+        assert failure.code == -4
+        assert failure.message == (
+            f"Unknown compute provider 'e2b'. Available: {', '.join(registry.names())}. "
+            "Falling back to local would run on the host something you asked to sandbox."
+        )
 
 
 def test_no_name_is_no_provider():
@@ -162,7 +175,7 @@ def test_no_name_is_no_provider():
         assert registry.resolve(b"").value is None
 
 
-@on_local
+@on(b"LOCAL")
 def test_output_is_byte_exact(handle, instance):
     result, streams = execute(handle, instance, rb"printf '\000\377\n\r\200'; printf 'err' >&2; exit 7")
     assert (result.outcome, result.exit_code, result.signal) == (1, 7, 0)
@@ -170,26 +183,30 @@ def test_output_is_byte_exact(handle, instance):
     assert (result.stdout_bytes, result.stderr_bytes) == (5, 3)
 
 
-@on_local
+@on(b"LOCAL")
 def test_a_limit_that_passes_is_a_result(handle, instance):
     result, _ = execute(handle, instance, b"sleep 600", timeout_ms=100)
     assert (result.outcome, result.exit_code, result.timeout_ms) == (3, -1, 100)
 
 
-@on_local
+@on(b"LOCAL")
 def test_an_output_limit_keeps_the_first_bytes(handle, instance):
     result, streams = execute(handle, instance, b"printf 0123456789", output_limit_bytes=4)
     assert (streams[1], result.stdout_bytes, result.flags) == (b"0123", 10, 1)
 
 
-@on_local
+@on(b"LOCAL")
 def test_an_unknown_instance_is_an_error(handle, _):
-    try:
-        execute(handle, b"nobody", b"true")
-    except Failure as failure:
-        assert failure.code == -2 and "'nobody'" in failure.message, failure
-    else:
-        raise AssertionError("ran")
+    failure = fails(execute, handle, b"nobody", b"true")
+    assert failure.code == -2 and "'nobody'" in failure.message, failure
+
+
+@on(b"old", sys.argv[2])
+def test_a_provider_built_with_the_headers_of_1_0_works(handle, instance):
+    result, streams = execute(handle, instance, b"echo hello")
+    assert (result.outcome, result.exit_code, result.stdout_bytes, streams[1]) == (1, 0, 10, b"echo hello")
+    assert fails(call, "is_available", handle, None).message == "old engines are never there"
+    assert fails(call, "put", handle, instance, b"x", 0, 0, None).code == -3
 
 
 if __name__ == "__main__":

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef COMPUTE_COMPUTE_H
+#define COMPUTE_COMPUTE_H
+
+/**
+ * compute.h: the host API of libcompute. Find providers, open one, run commands in a place that it makes.
+ *
+ *   struct compute_error err = COMPUTE_ERROR_INIT;
+ *   struct compute_registry *registry;
+ *   struct compute_handle *handle;
+ *
+ *   if (compute_registry_open (NULL, &registry, &err) == 0 && compute_resolve (registry, "local", &handle, &err) == 0)
+ *     ...
+ *
+ * Ownership, errors and threads are those of provider.h: arguments are borrowed, data comes through callbacks or into
+ * the caller's memory, each opaque handle has one open and one close, and close accepts NULL. A registry and a handle
+ * may be used from many threads at once; close one only when no call on it is running. Handles close before their
+ * registry.
+ */
+
+#include <compute/provider.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#if defined __GNUC__
+#define COMPUTE_API __attribute__ ((visibility ("default")))
+#else
+#define COMPUTE_API
+#endif
+
+  /* "1.0.0", of the library at run time. Static storage. */
+  COMPUTE_API const char *compute_version (void);
+
+  /* ---- Registry -------------------------------------------------------------------------------------------------- */
+
+  struct compute_registry;
+
+/* Only the folders of paths are searched: neither the environment, the user's folder nor the system's. */
+#define COMPUTE_REGISTRY_ONLY_PATHS 1u
+/* A provider from the environment or the user's folder may take the name "local" or "docker". */
+#define COMPUTE_REGISTRY_ALLOW_OVERRIDE 2u
+/* The user's folder counts for root too. */
+#define COMPUTE_REGISTRY_USER_FOLDER_AS_ROOT 4u
+
+  struct compute_registry_options
+  {
+    uint32_t size;
+    uint32_t flags;           /* COMPUTE_REGISTRY_* */
+    const char *const *paths; /* folders searched first, or provider files; copied. The caller vouches for them. */
+    uint64_t path_count;
+    void *context; /* first argument of log and config_get */
+
+    /* As in struct compute_host; may be NULL. log may be called from any thread. */
+    void (*log) (void *context, uint32_t level, const char *line);
+    int (*config_get) (void *context, const char *key, char *buffer, uint64_t buffer_bytes, uint64_t *ret_bytes);
+  };
+/* clang-format off */
+#define COMPUTE_REGISTRY_OPTIONS_INIT { sizeof (struct compute_registry_options), 0, NULL, 0, NULL, NULL, NULL }
+  /* clang-format on */
+
+  /* options may be NULL. Reads the environment (COMPUTE_PROVIDER_PATH, COMPUTE_PROVIDER_PATH_ONLY, XDG_DATA_HOME,
+   * HOME), not when the process runs with raised privileges. Touches no file yet. Errors: INVALID, NO_MEMORY. */
+  COMPUTE_API int compute_registry_open (const struct compute_registry_options *options,
+                                         struct compute_registry **ret_registry, struct compute_error *err);
+  COMPUTE_API void compute_registry_close (struct compute_registry *registry);
+
+  /* Adds a table of the host's own; it wins over every file. The name is lower-cased and copied, the table stays the
+   * caller's and must live as long as the registry. Errors: INVALID (bad name, a required slot missing, another ABI),
+   * BUSY (the name is registered already). */
+  COMPUTE_API int compute_register (struct compute_registry *registry, const char *name,
+                                    const struct compute_provider *provider, struct compute_error *err);
+
+  /* A result other than 0 ends the list, which then returns it. */
+  typedef int (*compute_name_fn) (void *user, const char *name);
+
+  /* The names that compute_resolve would take, sorted, each once. Runs no provider's code. */
+  COMPUTE_API int compute_list (struct compute_registry *registry, compute_name_fn emit, void *user,
+                                struct compute_error *err);
+
+  /* ---- One open provider ----------------------------------------------------------------------------------------- */
+
+  struct compute_handle;
+
+  /**
+   * compute_resolve: opens the provider of that name (case-insensitive), loading only what is asked for. Each call
+   * gives a new handle with instances of its own. NULL or "" gives *ret_handle = NULL and 0: no provider was asked for.
+   * Errors: UNKNOWN_PROVIDER (the message lists what there is), PLUGIN (it is there but cannot be loaded: why), and
+   * what the provider's open gives.
+   */
+  COMPUTE_API int compute_resolve (struct compute_registry *registry, const char *name,
+                                   struct compute_handle **ret_handle, struct compute_error *err);
+
+  /* Wraps a table and a state that the caller opened itself; both are used as they are, and compute_close leaves the
+   * state open. Errors: INVALID (a required slot is missing, another ABI). */
+  COMPUTE_API int compute_adopt (const struct compute_provider *provider, struct compute_provider_state *state,
+                                 struct compute_handle **ret_handle, struct compute_error *err);
+
+  /* Ends the instances the handle owns, then frees it. Detached instances live on. */
+  COMPUTE_API void compute_close (struct compute_handle *handle);
+
+  /* The provider's table, for its name, version and description. Borrowed. */
+  COMPUTE_API const struct compute_provider *compute_get_provider (const struct compute_handle *handle);
+
+  /* The slots of provider.h, under their rules; call and config may be NULL. On top of the slots, the core refuses, the
+   * same for every provider: unknown flags; a script and an argv both or neither; an empty or blank script; a NUL byte
+   * in it; an invalid environment name; a negative timeout or limit; two kinds of input. */
+  COMPUTE_API int compute_is_available (struct compute_handle *handle, const struct compute_call *call,
+                                        struct compute_error *err);
+  COMPUTE_API int compute_provision (struct compute_handle *handle, const struct compute_config *config,
+                                     const struct compute_call *call, struct compute_instance *ret_instance,
+                                     struct compute_error *err);
+  COMPUTE_API int compute_execute (struct compute_handle *handle, const char *instance,
+                                   const struct compute_command *command, const struct compute_config *config,
+                                   const struct compute_call *call, struct compute_result *ret_result,
+                                   struct compute_error *err);
+  COMPUTE_API int compute_shutdown (struct compute_handle *handle, const char *instance,
+                                    const struct compute_call *call, struct compute_error *err);
+  COMPUTE_API int compute_list_instances (struct compute_handle *handle, compute_instance_fn emit, void *user,
+                                          const struct compute_call *call, struct compute_error *err);
+  COMPUTE_API int compute_get_status (struct compute_handle *handle, const char *instance,
+                                      const struct compute_call *call, struct compute_instance *ret_instance,
+                                      struct compute_error *err);
+
+  /* compute.files/1; COMPUTE_E_UNSUPPORTED where the provider has none. */
+  COMPUTE_API int compute_put (struct compute_handle *handle, const char *instance, const char *path, uint32_t mode,
+                               int32_t source_fd, const struct compute_call *call, struct compute_error *err);
+  COMPUTE_API int compute_get (struct compute_handle *handle, const char *instance, const char *path, int32_t target_fd,
+                               const struct compute_call *call, struct compute_file_info *ret_info,
+                               struct compute_error *err);
+
+/* ---- Diagnosis: what plugin-ls shows --------------------------------------------------------------------------- */
+
+/* X (NAME, value, "word"): where a folder of the search comes from, in search order. Append only. */
+#define COMPUTE_SOURCE_MAP(X)                                                                                          \
+  X (HOST, 1, "api")                                                                                                   \
+  X (ENVIRONMENT, 2, "env")                                                                                            \
+  X (USER, 3, "user")                                                                                                  \
+  X (SYSTEM, 4, "system")                                                                                              \
+  X (REGISTERED, 5, "registered")
+
+  enum compute_source
+  {
+#define COMPUTE_SOURCE_ENUM(name, value, word) COMPUTE_SOURCE_##name = value,
+    COMPUTE_SOURCE_MAP (COMPUTE_SOURCE_ENUM)
+#undef COMPUTE_SOURCE_ENUM
+        COMPUTE_SOURCE_NONE
+    = 0
+  };
+
+/* X (NAME, value, "word"): what became of an element of the search path. Append only. */
+#define COMPUTE_FOLDER_MAP(X)                                                                                          \
+  X (OK, 1, "ok")                                                                                                      \
+  X (MISSING, 2, "missing")                                                                                            \
+  X (UNREADABLE, 3, "unreadable")                                                                                      \
+  X (NOT_DIR, 4, "not_dir")                                                                                            \
+  X (UNTRUSTED, 5, "untrusted")                                                                                        \
+  X (DUPLICATE, 6, "duplicate")                                                                                        \
+  X (EMPTY, 7, "empty")                                                                                                \
+  X (RELATIVE, 8, "relative")                                                                                          \
+  X (IGNORED, 9, "ignored")                                                                                            \
+  X (FILE, 10, "file")
+
+  enum compute_folder_state
+  {
+#define COMPUTE_FOLDER_ENUM(name, value, word) COMPUTE_FOLDER_##name = value,
+    COMPUTE_FOLDER_MAP (COMPUTE_FOLDER_ENUM)
+#undef COMPUTE_FOLDER_ENUM
+        COMPUTE_FOLDER_NONE
+    = 0
+  };
+
+  /* One element of the search, in order. */
+  struct compute_folder
+  {
+    uint32_t size;
+    uint32_t source;     /* COMPUTE_SOURCE_* */
+    uint32_t state;      /* COMPUTE_FOLDER_*; only OK, FILE and (not as root) UNTRUSTED ones are searched */
+    uint32_t element;    /* from 1, within its source */
+    int32_t sys_errno;   /* 0: none */
+    uint32_t trusted;    /* 1: nobody but root and the user can put files there */
+    uint32_t owner_uid;  /* where it exists */
+    uint32_t mode;       /* permission bits, where it exists */
+    uint32_t candidates; /* files named compute-provider-*.so */
+    uint32_t loud;       /* 1: worth a warning */
+    const char *path;    /* as given */
+    const char *why;     /* NULL when OK: one phrase for people */
+  };
+
+  typedef int (*compute_folder_fn) (void *user, const struct compute_folder *folder);
+  COMPUTE_API int compute_list_folders (struct compute_registry *registry, compute_folder_fn emit, void *user,
+                                        struct compute_error *err);
+
+/* X (NAME, value, "word"): state of a candidate. OTHER_ARCH, NOT_PROVIDER and SHADOWED are quiet. Append only. */
+#define COMPUTE_CANDIDATE_MAP(X)                                                                                       \
+  X (OK, 1, "ok")                                                                                                      \
+  X (FAILED, 2, "failed")                                                                                              \
+  X (SHADOWED, 3, "shadowed")                                                                                          \
+  X (DISABLED, 4, "disabled")                                                                                          \
+  X (OTHER_ARCH, 5, "other_arch")                                                                                      \
+  X (NOT_PROVIDER, 6, "not_provider")
+
+  enum compute_candidate_state
+  {
+#define COMPUTE_CANDIDATE_ENUM(name, value, word) COMPUTE_CANDIDATE_##name = value,
+    COMPUTE_CANDIDATE_MAP (COMPUTE_CANDIDATE_ENUM)
+#undef COMPUTE_CANDIDATE_ENUM
+        COMPUTE_CANDIDATE_NONE
+    = 0
+  };
+
+/* X (NAME, hint): the machine-readable reasons, given as the text "E_NAME", each with its way out. Append only. */
+#define COMPUTE_REASON_MAP(X)                                                                                          \
+  X (OPEN, "Check that the file exists and that its links lead somewhere.")                                            \
+  X (PERM, "Give the user of this process the right to read the file.")                                                \
+  X (NOT_REGULAR, "A provider is a regular file; remove this one or install the real library.")                        \
+  X (NOT_ELF, "The file is no library; install the real one.")                                                         \
+  X (TRUNCATED, "The file is incomplete; install it again.")                                                           \
+  X (CLASS, "Install the provider that was built for this machine's word size.")                                       \
+  X (ENDIAN, "Install the provider that was built for this machine's byte order.")                                     \
+  X (MACHINE, "Install the provider that was built for this processor.")                                               \
+  X (NOT_DSO, "A provider is a shared library; build it with -shared.")                                                \
+  X (NO_NOTE, "Not a provider, or built without COMPUTE_PROVIDER_DEFINE; it can still be loaded by name.")             \
+  X (BAD_NOTE, "Ask the vendor for a file whose note is intact.")                                                      \
+  X (ABI_MAJOR, "Use a provider and a core of the same ABI major.")                                                    \
+  X (ABI_TOO_NEW, "Update the core, or ask the vendor for a build against its ABI.")                                   \
+  X (UNTRUSTED, "Take away other users' right to write to the folder and its parents, or pass the folder yourself.")   \
+  X (DUPLICATE, "Remove one of the two files.")                                                                        \
+  X (RESERVED_NAME, "'local' and 'docker' come from the system only; rename the provider, or allow overriding.")       \
+  X (NOEXEC, "The file lies on a file system mounted noexec; install it elsewhere.")                                   \
+  X (MISSING_DEP, "Install the library that is named.")                                                                \
+  X (UNDEFINED_SYMBOL, "The provider needs a library that it does not link, or another version of one.")               \
+  X (SYMBOL_VERSION, "The provider was built against a newer library than the one installed.")                         \
+  X (STATIC_TLS, "Ask the vendor to build without -ftls-model=initial-exec.")                                          \
+  X (EXECSTACK, "Ask the vendor to build with -Wl,-z,noexecstack.")                                                    \
+  X (DLOPEN, "See the system's message.")                                                                              \
+  X (NO_ENTRY, "Export compute_provider_init.")                                                                        \
+  X (FOREIGN_ENTRY, "The entry comes from another library; define compute_provider_init in the provider itself.")      \
+  X (INIT_FAILED, "See the provider's message.")                                                                       \
+  X (INCONSISTENT, "The note and the table disagree; ask the vendor.")                                                 \
+  X (INIT_SIGNAL, "The provider crashed while it was loaded; ask the vendor.")                                         \
+  X (INIT_EXIT, "The provider ended the process while it was loaded; ask the vendor.")                                 \
+  X (INIT_TIMEOUT, "The provider did not finish loading in time; ask the vendor, or allow more with --timeout.")
+
+  /* A library that a candidate wants. path is NULL where it was not found; provided_by is another candidate's file
+   * whose library of the same name would be used instead, NULL where there is none. */
+  struct compute_needed
+  {
+    const char *name;
+    const char *path;
+    const char *provided_by;
+  };
+
+  /* A text that does not apply is NULL; all are valid during the callback only. */
+  struct compute_candidate
+  {
+    uint32_t size;
+    uint32_t state;  /* COMPUTE_CANDIDATE_* */
+    uint32_t source; /* COMPUTE_SOURCE_* */
+    uint32_t has_note;
+    const char *name;   /* from the note, else from the file's name */
+    const char *reason; /* "E_..." of COMPUTE_REASON_MAP; NULL when OK. On an OK one: a warning's reason */
+    const char *message;
+    const char *hint;
+    const char *path; /* as found; bytes, perhaps not UTF-8 */
+    const char *realpath;
+    const char *shadowed_by; /* the path of the one that wins */
+    uint64_t dev;
+    uint64_t ino;
+    uint64_t file_bytes;
+    int64_t mtime_ns;     /* since 1970 */
+    const char *build_id; /* hexadecimal */
+    uint32_t abi_major;
+    uint32_t abi_minor_built;
+    uint32_t abi_minor_required;
+    uint32_t reserved;
+    uint64_t capabilities; /* COMPUTE_CAP_* */
+    const char *version;
+    const char *vendor;
+    const char *license;
+    const char *url;
+    /* ELF; elf_class is 0 where the file is none */
+    uint32_t elf_class;
+    uint32_t elf_machine;
+    uint32_t exec_stack;
+    uint32_t static_tls;
+    uint32_t asan;
+    uint32_t big_endian;
+    const char *soname;
+    const char *runpath;
+    const struct compute_needed *needed;
+    uint64_t needed_count;
+    const char *const *exports;
+    uint64_t export_count;
+    const char *const *undefined; /* strong undefined symbols that no found library defines; only with _DEPS */
+    uint64_t undefined_count;
+  };
+
+/* Also look the symbols up in the libraries wanted. */
+#define COMPUTE_INSPECT_DEPS 1u
+
+  typedef int (*compute_candidate_fn) (void *user, const struct compute_candidate *candidate);
+
+  /* Every candidate of the search, in search order, and the registered tables. Runs no provider's code. */
+  COMPUTE_API int compute_list_candidates (struct compute_registry *registry, uint32_t flags, compute_candidate_fn emit,
+                                           void *user, struct compute_error *err);
+
+  /* One check of a file, in the order they are made. */
+  struct compute_check
+  {
+    uint32_t size;
+    uint32_t passed;    /* 1, or 0; a warning is passed with a reason */
+    const char *what;   /* "regular file" */
+    const char *found;  /* "type is FIFO" */
+    const char *reason; /* "E_NOT_REGULAR"; NULL when all is well */
+  };
+
+  typedef int (*compute_check_fn) (void *user, const struct compute_check *check);
+
+  /* One file, whatever its name: every check in order (check may be NULL), then the verdict. Runs none of its code. A
+   * bad file is a verdict, not an error. */
+  COMPUTE_API int compute_inspect_file (struct compute_registry *registry, const char *path, uint32_t flags,
+                                        compute_check_fn check, compute_candidate_fn emit, void *user,
+                                        struct compute_error *err);
+
+  /* Called before each step of a load: "check", "dlopen", "entry", "init", "table", "done". */
+  typedef void (*compute_stage_fn) (void *user, const char *stage);
+
+  /* Loads one file and runs its init, as compute_resolve would, in this process; a prober calls it in a helper process.
+   * *ret_reason is set on failure (static storage). Errors: PLUGIN. */
+  COMPUTE_API int compute_load_file (struct compute_registry *registry, const char *path, compute_stage_fn stage,
+                                     void *user, const char **ret_reason, const struct compute_provider **ret_provider,
+                                     struct compute_error *err);
+
+  /* From now on nothing is loaded any more: call it before chroot or setns, so that no library comes from a container.
+   */
+  COMPUTE_API void compute_freeze (struct compute_registry *registry);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
