@@ -143,6 +143,16 @@ enter (struct folder *folder, const struct place *place)
     }
 }
 
+/* What is wrong with a folder that could be read; NULL: nothing. */
+static char *
+describe (const char *distrust, gboolean too_many)
+{
+  if (!too_many)
+    return g_strdup (distrust);
+  return g_strdup_printf ("more than %d candidates, the rest is left out%s%s", CANDIDATES_MAX,
+                          distrust != NULL ? "; " : "", distrust != NULL ? distrust : "");
+}
+
 static void
 look (struct search *search, struct folder *folder, const struct place *place)
 {
@@ -167,14 +177,8 @@ look (struct search *search, struct folder *folder, const struct place *place)
   folder->view.trusted = folder->walk.distrust == NULL;
   if (skipped)
     g_ptr_array_set_size (folder->names, 0);
-  if (folder->walk.distrust != NULL)
-    set_state (folder, folder->vouched ? COMPUTE_FOLDER_OK : COMPUTE_FOLDER_UNTRUSTED,
-               g_strdup (folder->walk.distrust));
-  else if (too_many)
-    set_state (folder, COMPUTE_FOLDER_OK,
-               g_strdup_printf ("more than %d candidates; the rest is left out", CANDIDATES_MAX));
-  else
-    set_state (folder, COMPUTE_FOLDER_OK, NULL);
+  set_state (folder, folder->walk.distrust != NULL && !folder->vouched ? COMPUTE_FOLDER_UNTRUSTED : COMPUTE_FOLDER_OK,
+             describe (folder->walk.distrust, too_many));
   folder->view.loud = place->beside && folder->vouched ? too_many : folder->why != NULL;
 }
 

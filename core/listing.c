@@ -277,8 +277,8 @@ compute_load_file (struct compute_registry *registry, const char *path, compute_
 {
   struct inspection inspection = { .registry = registry, .depth = DEPTH_FILE };
   const struct stages stages = { stage, user };
-  enum reason reason = REASON_NONE;
   struct candidate *candidate;
+  enum reason reason;
   int rc;
 
   if (path == NULL || path[0] == '\0')
@@ -286,9 +286,7 @@ compute_load_file (struct compute_registry *registry, const char *path, compute_
   if (stage != NULL)
     stage (user, "check");
   candidate = candidate_new (&inspection, NULL, path);
-  reason = candidate->reason;
-  rc = candidate->loadable ? module_load (registry, candidate, &stages, &reason, ret_provider, err)
-                           : module_error (candidate, reason, candidate->message, err);
+  rc = module_load (registry, candidate, &stages, &reason, ret_provider, err);
   if (rc != 0 && ret_reason != NULL)
     *ret_reason = reason_code (reason);
   candidate_free (candidate);

@@ -305,8 +305,12 @@ module_load (struct compute_registry *registry, struct candidate *candidate, con
              enum reason *ret_reason, const struct compute_provider **ret_provider, struct compute_error *err)
 {
   struct load load = { .registry = registry, .candidate = candidate, .stages = stages };
+  char text[sizeof err->message];
   gboolean good;
 
+  *ret_reason = candidate->reason;
+  if (!candidate->loadable)
+    return compute_error_set (err, COMPUTE_E_PLUGIN, 0, "%s", text_for_people (text, sizeof text, candidate->message));
   if (loading)
     {
       *ret_reason = REASON_INIT_FAILED;
@@ -322,5 +326,5 @@ module_load (struct compute_registry *registry, struct candidate *candidate, con
       return 0;
     }
   *ret_reason = load.reason;
-  return module_error (candidate, load.reason, load.why, err);
+  return compute_error_set (err, COMPUTE_E_PLUGIN, 0, "%s", text_for_people (text, sizeof text, load.why));
 }

@@ -206,15 +206,18 @@ try_candidate (struct quest *quest, struct candidate *candidate)
 {
   const struct stages stages = { NULL, NULL };
   struct compute_error err = COMPUTE_ERROR_INIT;
-  enum reason reason = candidate->reason;
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  enum reason reason;
   int rc;
 
   if (strcmp (candidate->name, quest->name) != 0)
     return FALSE;
-  rc = candidate->loadable ? module_load (quest->registry, candidate, &stages, &reason, &quest->provider, &err)
-                           : module_error (candidate, reason, candidate->message, &err);
+  rc = module_load (quest->registry, candidate, &stages, &reason, &quest->provider, &why);
   if (rc == 0)
     return TRUE;
+  err = why;
+  if (rc == COMPUTE_E_PLUGIN)
+    module_error (candidate, reason, why.message, &err);
   services_log (&quest->registry->services, COMPUTE_LOG_WARNING, "%s", err.message);
   if (quest->rc == 0)
     {

@@ -329,7 +329,7 @@ extern "C"
   typedef void (*compute_stage_fn) (void *user, const char *stage);
 
   /* Loads one file and runs its init, as compute_resolve would, in this process; a prober calls it in a helper process.
-   * *ret_reason is set on failure (static storage). Errors: PLUGIN. */
+   * *ret_reason is set on failure (static storage), and the message is what it means for this file. Errors: PLUGIN. */
   COMPUTE_API int compute_load_file (struct compute_registry *registry, const char *path, compute_stage_fn stage,
                                      void *user, const char **ret_reason, const struct compute_provider **ret_provider,
                                      struct compute_error *err);
