@@ -182,7 +182,7 @@ test_file_is_replaced_whole (void)
   assert_code (put_bytes (&place, "file", 0644, a, bytes, &err), 0, &err);
   reader = job_start (
       &place, "echo begun; while [ ! -e stop ]; do tr -s ab < file | wc -c; wc -c < file; done | tr -d ' ' | sort -u",
-      60 * SECOND);
+      0);
   job_wait_output (reader, "begun\n");
   for (int i = 0; i < 60; i++)
     assert_code (put_bytes (&place, "file", 0644, i % 2 == 0 ? b : a, bytes, &err), 0, &err);
@@ -350,10 +350,10 @@ test_case_F03_swapped_under_the_call (void)
   struct job *swapper = job_start (&place,
                                    "echo linked > linked; echo begun; while [ ! -e stop ]; do rm -rf f; mkfifo f; "
                                    "rm -rf f; mkdir f; rm -rf f; echo whole > t; mv -f t f; ln -sf linked f; done",
-                                   60 * SECOND);
+                                   0);
 
   job_wait_output (swapper, "begun\n");
-  for (int i = 0; i < 300; i++)
+  for (int i = 0; i < 100; i++)
     {
       struct compute_file_info info;
       int code;
@@ -399,7 +399,7 @@ test_file_that_changes_its_size (void)
       = job_start (&place,
                    "echo x > f; echo begun; while [ ! -e stop ]; do head -c 400000 /dev/zero >> f; : > f; "
                    "done",
-                   60 * SECOND);
+                   0);
 
   job_wait_output (writer, "begun\n");
   for (int i = 0; i < 100; i++)

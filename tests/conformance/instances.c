@@ -389,13 +389,14 @@ test_detached_survives_a_killed_user (void)
   struct compute_instance made = detached_new (mark);
   struct compute_error err = COMPUTE_ERROR_INIT;
   auto_place place = place_of (&made);
-  struct job *beside = job_start (&place, "echo begun; sleep 1; echo whole", 30 * SECOND);
+  struct job *beside;
   char ready;
   int fd;
   pid_t pid = host_start (run_for_ever, &made, &fd);
 
-  job_wait_output (beside, "begun\n");
   read_whole (fd, &ready, 1);
+  beside = job_start (&place, "echo begun; sleep 1; echo whole", 30 * SECOND);
+  job_wait_output (beside, "begun\n");
   wait_until (machine_runs (mark), 5 * SECOND);
   host_kill (pid);
   close (fd);
