@@ -29,6 +29,11 @@ find_place (const char *path)
   const char *name = slash != NULL ? slash + 1 : path;
   char folder[PATH_MAX] = ".";
 
+  if (*name == '\0')
+    {
+      errno = ENOENT;
+      return -1;
+    }
   if (strlen (name) >= sizeof socket_name || strlen (path) >= sizeof folder)
     {
       errno = ENAMETOOLONG;
@@ -58,14 +63,14 @@ bind_here (int fd)
   return result;
 }
 
-int
-listen_open (const char *path)
+/* Returns 0, or -1 with errno; only a socket that was made here may ever be removed by listen_close. */
+static int
+bind_at (int fd, const char *path)
 {
   int home_fd = open (".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   int result = -1;
 
-  if (home_fd >= 0 && fd >= 0 && find_place (path) == 0 && fchdir (folder_fd) == 0)
+  if (home_fd >= 0 && find_place (path) == 0 && fchdir (folder_fd) == 0)
     {
       result = bind_here (fd);
       if (fchdir (home_fd) != 0)
@@ -73,8 +78,18 @@ listen_open (const char *path)
     }
   if (home_fd >= 0)
     (void) close (home_fd);
+  return result;
+}
+
+int
+listen_open (const char *path)
+{
+  int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+  if (fd < 0 || bind_at (fd, path) != 0)
+    return -1;
   listener.fd = fd;
-  return result == 0 ? listen (fd, WAITING_MAX) : -1;
+  return listen (fd, WAITING_MAX);
 }
 
 /* The folder's mode keeps others out; this does so where a file system has none. */
@@ -122,7 +137,8 @@ listen_again (void)
 void
 listen_close (void)
 {
+  if (listener.fd < 0)
+    return;
   loop_close (&listener);
-  if (folder_fd >= 0)
-    (void) unlinkat (folder_fd, socket_name, 0);
+  (void) unlinkat (folder_fd, socket_name, 0);
 }

@@ -135,6 +135,13 @@ die (const char *what)
   return 1;
 }
 
+static int
+die_about_socket (const char *path)
+{
+  (void) fprintf (stderr, NAME ": cannot listen on '%s': %s\n", path, strerror (errno));
+  return 1;
+}
+
 /* Whatever the starter did to signals must not reach commands; the C library's own are among them. */
 static void
 default_signals (void)
@@ -157,19 +164,27 @@ raise_file_limit (void)
   (void) setrlimit (RLIMIT_NOFILE, &raised);
 }
 
-/* Moves the protocol away from where commands have their standard streams, and leaves /dev/null there. */
+/* Moves the protocol away from where commands have their standard streams. */
 static int
-take_descriptors (int *ret_in_fd, int *ret_out_fd)
+take_protocol (int *ret_in_fd, int *ret_out_fd)
+{
+  *ret_in_fd = fcntl (0, F_DUPFD_CLOEXEC, 3);
+  *ret_out_fd = fcntl (1, F_DUPFD_CLOEXEC, 3);
+  if (*ret_in_fd < 0 || *ret_out_fd < 0)
+    return -1;
+  if (fcntl (*ret_in_fd, F_SETFL, fcntl (*ret_in_fd, F_GETFL) | O_NONBLOCK) != 0)
+    return -1;
+  return fcntl (*ret_out_fd, F_SETFL, fcntl (*ret_out_fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* Nothing is printed from here on, and nothing that a library prints gets into the protocol. */
+static int
+leave_null (void)
 {
   int null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
-  *ret_in_fd = fcntl (0, F_DUPFD_CLOEXEC, 3);
-  *ret_out_fd = fcntl (1, F_DUPFD_CLOEXEC, 3);
-  if (null_fd < 0 || *ret_in_fd < 0 || *ret_out_fd < 0)
-    return -1;
-  if (fcntl (*ret_in_fd, F_SETFL, fcntl (*ret_in_fd, F_GETFL) | O_NONBLOCK) != 0
-      || fcntl (*ret_out_fd, F_SETFL, fcntl (*ret_out_fd, F_GETFL) | O_NONBLOCK) != 0)
-    return -1;
+  if (null_fd < 0)
+    return die ("/dev/null");
   for (int fd = 0; fd <= 2; fd++)
     (void) dup2 (null_fd, fd);
   if (null_fd > 2)
@@ -184,7 +199,7 @@ become_daemon (const char *socket_path)
   pid_t pid;
 
   if (listen_open (socket_path) != 0)
-    return die (socket_path);
+    return die_about_socket (socket_path);
   pid = fork ();
   if (pid < 0)
     {
@@ -221,10 +236,11 @@ start (const struct options *options)
   if (options->with_parent && parent_watch (parent, runner_stop) != 0)
     return die ("--with-parent: the parent cannot be watched");
   if (options->socket_path != NULL && listen_begin (visitor_left) != 0)
-    return die (options->socket_path);
-  if (take_descriptors (&in_fd, &out_fd) != 0)
-    return die ("standard input and output");
-  return session_open (in_fd, out_fd, options->socket_path != NULL ? visitor_left : runner_stop) == 0 ? 0 : 1;
+    return die_about_socket (options->socket_path);
+  if (take_protocol (&in_fd, &out_fd) != 0
+      || session_open (in_fd, out_fd, options->socket_path != NULL ? visitor_left : runner_stop) != 0)
+    return die ("standard input and output must be pipes or sockets");
+  return leave_null ();
 }
 
 int

@@ -292,6 +292,7 @@ int
 session_open (int in_fd, int out_fd, void (*closed) (void))
 {
   struct session *session = calloc (1, sizeof *session);
+  int saved;
 
   if (session != NULL)
     session->inbox = malloc (INBOX_ROOM);
@@ -311,8 +312,10 @@ session_open (int in_fd, int out_fd, void (*closed) (void))
   loop_timer (&session->lease);
   if (loop_watch (&session->in, EPOLLIN) == 0)
     return 0;
+  saved = errno;
   session->closed = NULL;
   close_session (session);
+  errno = saved;
   return -1;
 }
 

@@ -288,7 +288,7 @@ def processes():
 
 
 def alive(words):
-    return [pid for pid, (_, state, line) in processes().items() if words in line and state not in 'ZX']
+    return [pid for pid, (_, state, line) in processes().items() if line == words and state not in 'ZX']
 
 
 def below(root):
