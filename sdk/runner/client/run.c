@@ -220,7 +220,7 @@ take_frames (struct run *run, const struct writer *frames, struct compute_error 
   struct frame frame;
   int result;
 
-  for (size_t at = 0; frame_parse (frames->bytes + at, frames->count - at, &frame) > 0;
+  for (size_t at = 0; at < frames->count && frame_parse (frames->bytes + at, frames->count - at, &frame) > 0;
        at += FRAME_HEADER_BYTES + frame.length)
     switch (frame.type)
       {

@@ -185,7 +185,6 @@ test_what_is_too_large_is_refused (void)
   run_command (run, place, &command, NULL);
   g_assert_cmpint (run->code, ==, COMPUTE_E_INVALID);
   run_free (run_well (place, "true"));
-  run = NULL;
 }
 
 static void

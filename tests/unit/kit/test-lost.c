@@ -19,11 +19,11 @@ static void
 test_a_dead_runner_loses_what_runs (void)
 {
   g_autoptr (Place) place = place_new ();
-  g_autoptr (Run) begun = run_well (place, "true");
   g_autoptr (Run) late = run_new ();
   struct compute_error err = COMPUTE_ERROR_INIT;
   GThread *threads[8];
 
+  run_free (run_well (place, "true"));
   g_assert_cmpint (compute_runner_check (place->runner, &err), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     threads[i] = g_thread_new ("sleeper", sleeper, place);

@@ -60,10 +60,10 @@ static void
 test_what_is_no_file_is_refused (void)
 {
   g_autoptr (Place) place = place_new ();
-  g_autoptr (Run) made = run_well (place, "mkdir folder; mkfifo fifo");
   struct compute_file_info info = COMPUTE_FILE_INFO_INIT;
   int fd = file_with ("x", 1);
 
+  run_free (run_well (place, "mkdir folder; mkfifo fifo"));
   for (guint i = 0; i < 4; i++)
     {
       static const char *const paths[] = { "missing", "folder", "fifo", "/dev/null" };
@@ -80,11 +80,11 @@ static void
 test_a_full_target_is_an_error (void)
 {
   g_autoptr (Place) place = place_new ();
-  g_autoptr (Run) made = run_well (place, "head -c 3000000 /dev/zero >zeros");
   struct compute_file_info info = COMPUTE_FILE_INFO_INIT;
   struct compute_error err = COMPUTE_ERROR_INIT;
   int full = open ("/dev/full", O_WRONLY | O_CLOEXEC);
 
+  run_free (run_well (place, "head -c 3000000 /dev/zero >zeros"));
   g_assert_cmpint (compute_runner_get (place->runner, "zeros", full, NULL, &info, &err), ==, COMPUTE_E_SYSTEM);
   g_assert_cmpint (err.sys_errno, ==, ENOSPC);
   g_assert_cmpuint (info.bytes, ==, 0);
@@ -96,11 +96,11 @@ static void
 test_a_closed_target_is_an_error (void)
 {
   g_autoptr (Place) place = place_new ();
-  g_autoptr (Run) made = run_well (place, "echo text >file");
   struct compute_file_info info = COMPUTE_FILE_INFO_INIT;
   struct compute_error err = COMPUTE_ERROR_INIT;
   int ends[2];
 
+  run_free (run_well (place, "echo text >file"));
   g_assert_cmpint (pipe2 (ends, O_CLOEXEC), ==, 0);
   close (ends[0]);
   g_assert_cmpint (compute_runner_get (place->runner, "file", ends[1], NULL, &info, &err), ==, COMPUTE_E_SYSTEM);
@@ -112,11 +112,11 @@ static void
 test_a_put_that_fails_leaves_the_old_file (void)
 {
   g_autoptr (Place) place = place_new ();
-  g_autoptr (Run) made = run_well (place, "echo old >file");
   g_autoptr (Run) after = NULL;
   struct compute_error err;
   int folder = open (place->workdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+  run_free (run_well (place, "echo old >file"));
   g_assert_cmpint (put (place, "file", 0644, folder, &err), ==, COMPUTE_E_SYSTEM);
   g_assert_cmpint (err.sys_errno, ==, EISDIR);
   after = run_well (place, "cat file; ls -A");
