@@ -40,6 +40,14 @@ shell (const char *script)
 }
 
 static void
+set_action (int number, void (*handler) (int))
+{
+  struct sigaction action = { .sa_handler = handler };
+
+  g_assert_cmpint (sigaction (number, &action, NULL), ==, 0);
+}
+
+static void
 test_signals_are_as_new (void)
 {
   g_autofree char *text = NULL;
@@ -48,13 +56,13 @@ test_signals_are_as_new (void)
 
   sigemptyset (&term);
   sigaddset (&term, SIGTERM);
-  signal (SIGPIPE, SIG_IGN);
-  signal (SIGCHLD, SIG_IGN);
+  set_action (SIGPIPE, SIG_IGN);
+  set_action (SIGCHLD, SIG_IGN);
   pthread_sigmask (SIG_BLOCK, &term, &old);
   text = shell ("grep -E 'SigBlk|SigIgn' /proc/self/status");
   pthread_sigmask (SIG_SETMASK, &old, NULL);
-  signal (SIGCHLD, SIG_DFL);
-  signal (SIGPIPE, SIG_DFL);
+  set_action (SIGCHLD, SIG_DFL);
+  set_action (SIGPIPE, SIG_DFL);
   g_assert_cmpint (sscanf (text, "SigBlk: %lx SigIgn: %lx", &blocked, &ignored), ==, 2);
   g_assert_cmphex (blocked, ==, 0);
   g_assert_cmphex (ignored & 0x7FFFFFFF, ==, 0); /* 32 and 33 are the C library's own business */
@@ -174,9 +182,9 @@ test_reap_copes_with_a_host_that_reaps (void)
 static void
 test_reap_copes_with_ignored_children (void)
 {
-  signal (SIGCHLD, SIG_IGN);
+  set_action (SIGCHLD, SIG_IGN);
   compute_runner_reap (spawn_sleep (), 50);
-  signal (SIGCHLD, SIG_DFL);
+  set_action (SIGCHLD, SIG_DFL);
 }
 
 int

@@ -255,7 +255,7 @@ test_shutdown_answers_when_all_has_ended (void)
 {
   g_autoptr (Place) place = place_new ();
   g_autoptr (Run) run = run_well (place, "(trap '' TERM; sleep 67 & wait) >/dev/null 2>&1 & echo $!");
-  g_autofree char *proc = g_strdup_printf ("/proc/%d", atoi (run->out->str));
+  g_autofree char *proc = g_strdup_printf ("/proc/%s", g_strchomp (run->out->str));
   g_autoptr (Run) late = run_new ();
   struct compute_error err = COMPUTE_ERROR_INIT;
 
