@@ -123,7 +123,7 @@ class Zsh:
         """Types the text, and waits until all of that is shown."""
         os.write(self.terminal, text.encode())
         seen = ""
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         while not all(part in seen for part in shown):
             assert select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))[0], (shown, seen)
             seen += os.read(self.terminal, 4096).decode(errors="replace")

@@ -23,8 +23,8 @@ FOLDER_NOTE = f"compute: providers in '{ODD_FOLDER}'".encode()
 
 
 def start(*words, **options):
-    """A running compute, its three streams piped unless said otherwise."""
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    """A running compute, its output piped unless said otherwise, and unbuffered: a line can be read before finish()."""
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0} | options
     env = os.environ | options.pop("env", {})
     return subprocess.Popen([COMPUTE, *words], env=env, **options)
 
