@@ -247,25 +247,26 @@ search_files (struct quest *quest)
   inspection_clear (&inspection);
 }
 
+/* folded is the name to look for, given the one to show. */
 static int
-find_provider (struct compute_registry *registry, const char *name, const struct compute_provider **ret_provider,
-               struct compute_error *err)
+find_provider (struct compute_registry *registry, const char *folded, const char *given,
+               const struct compute_provider **ret_provider, struct compute_error *err)
 {
-  struct quest quest = { .registry = registry, .name = name, .err = COMPUTE_ERROR_INIT };
+  struct quest quest = { .registry = registry, .name = folded, .err = COMPUTE_ERROR_INIT };
 
   g_mutex_lock (&registry->lock);
-  quest.provider = g_hash_table_lookup (registry->registered, name);
+  quest.provider = g_hash_table_lookup (registry->registered, folded);
   if (quest.provider == NULL && g_atomic_int_get (&registry->frozen))
-    quest.provider = g_hash_table_lookup (registry->resolved, name);
+    quest.provider = g_hash_table_lookup (registry->resolved, folded);
   g_mutex_unlock (&registry->lock);
   if (quest.provider == NULL)
     {
       search_files (&quest);
       if (quest.provider == NULL)
         return quest.rc != 0 ? compute_error_set (err, quest.rc, 0, "%s", quest.err.message)
-                             : unknown_provider (registry, name, err);
+                             : unknown_provider (registry, given, err);
       g_mutex_lock (&registry->lock);
-      g_hash_table_insert (registry->resolved, g_strdup (name), (gpointer) quest.provider);
+      g_hash_table_insert (registry->resolved, g_strdup (folded), (gpointer) quest.provider);
       g_mutex_unlock (&registry->lock);
     }
   *ret_provider = quest.provider;
@@ -285,7 +286,7 @@ compute_resolve (struct compute_registry *registry, const char *name, struct com
       *ret_handle = NULL;
       return 0;
     }
-  rc = name_fold (folded, name) ? find_provider (registry, folded, &provider, err)
+  rc = name_fold (folded, name) ? find_provider (registry, folded, name, &provider, err)
                                 : unknown_provider (registry, name, err);
   return rc != 0 ? rc : handle_open (provider, folded, &registry->services.host, ret_handle, err);
 }

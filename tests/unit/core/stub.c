@@ -63,6 +63,7 @@ stub_open (const struct compute_host *host, struct compute_provider_state **ret_
 
   g_assert_cmpuint (host->size, ==, sizeof *host);
   stub.opened++;
+  stub.host = host;
   if (rc == 0)
     *ret_state = &state;
   return rc;

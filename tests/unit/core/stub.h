@@ -14,6 +14,7 @@ struct stub
   uint32_t list_count; /* list_instances emits instance so often */
 
   int opened, closed;
+  const struct compute_host *host;
   char last_instance[64];
   struct compute_command command;
   struct compute_config config;
