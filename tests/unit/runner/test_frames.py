@@ -5,7 +5,7 @@ import os
 import struct
 
 import tap
-from frames import (ARGV, CANCEL, CONFIGURE, EXITED, GET, HELLO, INVALID, MORE, PAYLOAD_MAX, PING, PONG, PROTOCOL, SHELL,
+from frames import (ARGV, CANCEL, CANCELLED, CONFIGURE, EXITED, GET, HELLO, INVALID, MORE, PAYLOAD_MAX, PING, PONG, PROTOCOL, SHELL,
                     SHUTDOWN, SIGNAL, START, STDIN, STDIN_END, UNSET, WELCOME, WINDOW, Closed, Result, Runner, configure,
                     frame, hello, listed, pairs, start, text)
 
@@ -194,12 +194,13 @@ def test_a_window_without_end_is_fine():
 
 def test_a_command_that_waits_for_a_window_can_be_ended():
     with Runner() as runner:
-        id = runner.begin('yes', window=0)
-        runner.ping()
+        id = runner.begin('yes', window=1)
+        runner.wait_until(lambda: runner.results[id].stdout)
         runner.cancel(id)
         runner.window(id, 2**40)
         result = runner.finish(id)
-        assert set(result.stdout.split()) <= {b'y'} and len(result.stdout) == result.stdout_bytes, result
+        assert result.outcome == CANCELLED and result.duration_us < 1900000, result
+        assert len(result.stdout) == result.stdout_bytes and result.stdout.startswith(b'y\ny\n'), result
 
 
 def test_a_host_that_does_not_read_holds_up_the_output_and_not_its_frames():
