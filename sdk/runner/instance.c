@@ -8,6 +8,13 @@
 
 struct instance instance;
 
+static void
+clear (struct instance *old)
+{
+  free (old->workdir);
+  writer_free (&old->env.text);
+}
+
 int
 instance_open (struct compute_error *err)
 {
@@ -17,6 +24,13 @@ instance_open (struct compute_error *err)
   if (instance.workdir == NULL)
     return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory");
   return env_own (&instance.env, err);
+}
+
+void
+instance_close (void)
+{
+  clear (&instance);
+  instance = (struct instance){ 0 };
 }
 
 int
@@ -60,13 +74,6 @@ configure (struct reader *reader, struct instance *to, struct compute_error *err
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the working directory '%s' is not an absolute path",
                               to->workdir);
   return bytes > 0 ? folder_make (to->workdir, err) : 0;
-}
-
-static void
-clear (struct instance *old)
-{
-  free (old->workdir);
-  writer_free (&old->env.text);
 }
 
 int

@@ -19,6 +19,7 @@ extern struct instance instance;
 
 /* Defaults and the runner's own environment. */
 int instance_open (struct compute_error *err);
+void instance_close (void);
 
 /* Takes a CONFIGURE payload. Returns 0, or the code of *err: INVALID, NOT_STARTED (the workdir), NO_MEMORY; PROTOCOL
  * when it is malformed or comes a second time. */

@@ -263,5 +263,6 @@ main (int argc, char **argv)
     }
   listen_close ();
   session_bye_all (pool_close ());
+  instance_close ();
   return status;
 }
