@@ -18,8 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IDLE_MAX 64        /* keepers that wait for work; more end at once */
-#define IDLE_FOR_MS 5000   /* after which all but one end */
+#define IDLE_MAX 64      /* keepers that wait for work; more end at once */
+#define IDLE_FOR_MS 5000 /* after which all but one end */
+#define SLACK_MS 8000 /* from the moment that a command is to be ended to its report: the grace, the kills, and some   \
+                       */
 #define ORPHAN_EVERY_MS 20 /* between two rounds of KILL for what a killed keeper left */
 #define ORPHAN_ROUNDS_MAX 250
 
@@ -37,6 +39,7 @@ struct keeper
   struct watch watch;
   enum use use;
   int gave_up;             /* what lingers cannot be ended */
+  struct timer patience;   /* when it should have reported long ago */
   struct command *command; /* until it is answered */
   struct stream *streams;  /* of answered commands */
   int64_t idle_since_us;
@@ -52,6 +55,14 @@ static int orphan_rounds;
 
 static void keeper_ready (struct watch *watch, uint32_t events);
 
+/* It was stopped, or hangs in a file system that does not answer: so that a limit still holds, it is killed, which ends
+ * its command too. */
+static void
+lose_patience (struct timer *timer)
+{
+  (void) kill (LOOP_OBJECT (struct keeper, patience, timer)->pid, SIGKILL);
+}
+
 static struct keeper *
 fork_keeper (void)
 {
@@ -64,6 +75,7 @@ fork_keeper (void)
       return NULL;
     }
   keeper->watch = (struct watch){ .fd = pair[0], .ready = keeper_ready };
+  keeper->patience = (struct timer){ .at_us = CLOCK_NEVER, .fire = lose_patience };
   keeper->pid = fork ();
   if (keeper->pid == 0)
     {
@@ -77,6 +89,7 @@ fork_keeper (void)
       free (keeper);
       return NULL;
     }
+  loop_timer (&keeper->patience);
   keeper->next = keepers;
   keepers = keeper;
   return keeper;
@@ -112,6 +125,7 @@ discard (struct keeper *keeper)
   unlink_keeper (keeper);
   free_streams (keeper);
   loop_close (&keeper->watch);
+  loop_forget (&keeper->patience);
   free (keeper);
 }
 
@@ -170,6 +184,7 @@ take_report (struct keeper *keeper, const struct report *report)
 {
   struct command *command = keeper->command;
 
+  keeper->patience.at_us = CLOCK_NEVER;
   if (report->flags & REPORT_IDLE)
     become_idle (keeper);
   else
@@ -244,6 +259,7 @@ keeper_died (struct keeper *keeper)
 {
   (void) take_reports (keeper);
   keeper->pid = 0;
+  keeper->patience.at_us = CLOCK_NEVER;
   loop_close (&keeper->watch);
   if (keeper->use == KEEPER_IDLE)
     {
@@ -337,6 +353,8 @@ give_to_keeper (struct command *command, const struct order *order, const char *
         {
           keeper->use = KEEPER_BUSY;
           keeper->command = command;
+          if (order->timeout_ms > 0 && order->timeout_ms < INT64_MAX - SLACK_MS)
+            keeper->patience.at_us = clock_after_ms (order->timeout_ms + SLACK_MS);
           command->keeper = keeper;
           return 0;
         }
@@ -376,7 +394,10 @@ void
 pool_order (struct keeper *keeper, enum order_kind kind, uint32_t number)
 {
   const struct order order = { .kind = kind, .number = number };
+  int64_t patience = clock_after_ms (SLACK_MS);
 
+  if (kind != ORDER_SIGNAL && patience < keeper->patience.at_us)
+    keeper->patience.at_us = patience;
   (void) send (keeper->watch.fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -231,6 +231,18 @@ def test_a_command_that_kills_its_keeper_is_lost():
         assert runner.run('echo on').stdout == b'on\n'
 
 
+def test_a_limit_holds_though_the_keeper_is_stopped():
+    with Runner() as runner:
+        last = lasting()
+        ids = [runner.begin(f'kill -STOP $PPID; {last}', timeout_ms=limit) for limit in (300, 0)]
+        assert wait_true(lambda: len(alive(last)) == 2)
+        runner.cancel(ids[1])
+        for id in ids:
+            result = runner.finish(id)
+            assert result.failed and result.failed[0] == LOST, result
+        assert not alive(last) and runner.run('echo on').stdout == b'on\n'
+
+
 def test_idle_keepers_that_are_killed_are_replaced():
     with Runner() as runner:
         runner.run('true')
