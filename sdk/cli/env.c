@@ -16,7 +16,7 @@ env_take (struct pairs *env, const char *text, struct compute_error *err)
   const char *value = equals != NULL ? equals + 1 : getenv (name);
 
   if (name[0] == '\0')
-    return compute_error_set (err, COMPUTE_E_INVALID, 0, "--env '%s': the variable has no name", text);
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "--env: a variable has no name");
   if (value == NULL)
     return compute_error_set (err, COMPUTE_E_INVALID, 0,
                               "--env '%s': no such variable is set here; set it, or write --env %s=VALUE", name, name);

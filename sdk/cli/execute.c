@@ -96,8 +96,8 @@ status_of (const struct compute_result *result)
       return STATUS_TIMED_OUT;
     case COMPUTE_OUTCOME_CANCELLED:
       return signals_caught () != 0 ? STATUS_SIGNALED + signals_caught () : STATUS_FAILED;
-    default:
-      return result->exit_code;
+    default: /* -1 with an outcome that this program does not know */
+      return result->exit_code >= 0 ? result->exit_code : STATUS_FAILED;
     }
 }
 

@@ -20,7 +20,10 @@ less_umask (mode_t mode)
 static int
 fail (const char *path, struct compute_error *err)
 {
-  return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "'%s': %s", path, g_strerror (errno));
+  int code
+      = errno == EINTR ? COMPUTE_E_CANCELLED : COMPUTE_E_SYSTEM; /* a signal while a FIFO waits for its other end */
+
+  return compute_error_set (err, code, errno, "'%s': %s", path, g_strerror (errno));
 }
 
 int

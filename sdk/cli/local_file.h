@@ -5,7 +5,7 @@
 #include <compute/error.h>
 #include <stdbool.h>
 
-/* The file "-" is stdin or stdout. All errors here are INVALID or SYSTEM and name the path. */
+/* The file "-" is stdin or stdout. Errors are INVALID, SYSTEM and CANCELLED, and name the path. */
 
 /* Opens a file of this machine, a pipe or device too, to be closed by the caller; *ret_mode is what a copy should have.
  */

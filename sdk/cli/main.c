@@ -190,9 +190,9 @@ main (int argc, char **argv)
 {
   fill_standard_descriptors ();
   signals_watch ();
-  if (argc == 2 && g_str_equal (argv[1], "--help"))
+  if (argc > 1 && g_str_equal (argv[1], "--help"))
     return print_help ();
-  if (argc == 2 && g_str_equal (argv[1], "--version"))
+  if (argc > 1 && g_str_equal (argv[1], "--version"))
     return print_version ();
   return dispatch (argc - 1, argv + 1);
 }

@@ -58,7 +58,7 @@ make_place (const struct request *request, struct compute_registry *registry, co
       return report_usage (request, &err);
     }
   if (compute_resolve (registry, request->on, &handle, &err) != 0)
-    return report_failure (request, NULL, &err);
+    return report_failure (request, request->on, &err);
   if (compute_provision (handle, config, &call, ret_instance, &err) != 0)
     {
       int status = report_failure (request, place_provider_name (handle), &err);
