@@ -36,7 +36,9 @@ def test_the_last_value_of_a_name_counts():
 def test_a_name_alone_passes_on_the_value_here():
     expect(run("--env", "TOKEN", "-c", 'echo "$TOKEN"', env={"TOKEN": SECRET}), 0, f"{SECRET}\n".encode(), b"")
     expect_error(run("--env", "NO_SUCH_VARIABLE", "true"), 2, "--env 'NO_SUCH_VARIABLE': no such variable is set here")
-    expect_error(run("--env", "=x", "true"), 2, "--env '=x': the variable has no name")
+    expect_error(run("--env", "=x", "true"), 2, "--env: a variable has no name")
+    ended = run("--env", f"={SECRET}", "true")
+    assert SECRET.encode() not in ended.err, ended
 
 
 def test_a_file_is_read_as_docker_reads_it():

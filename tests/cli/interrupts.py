@@ -11,7 +11,7 @@ import time
 
 import program
 import tap
-from program import Up, compute, expect, finish, living, start, until
+from program import HOME, Up, compute, expect, finish, living, start, until
 
 ENDING = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -181,6 +181,22 @@ def test_a_reader_that_stands_still_does_not_hold_a_signal():
     process.stdout.close()
     process.stderr.close()
     until(lambda: not living("4720"), what="the end of yes")
+
+
+def test_a_copy_that_waits_gives_up_at_a_signal():
+    with Up("--workdir", str(HOME / "copies")) as id:
+        expect(compute("exec", id, "-c", "echo data >data"), 0)
+        os.mkfifo(HOME / "fifo")
+        for words in (["-", f"{id}:x"], [str(HOME / "fifo"), f"{id}:x"], [f"{id}:data", str(HOME / "fifo")]):
+            process = start("cp", *words, stdin=subprocess.PIPE)
+            until(lambda: ready(process), what="the signal handler")
+            time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=10) == 143, words
+            process.stdin.close()
+            process.stdout.close()
+            process.stderr.close()
+        expect(compute("exec", id, "-c", "test ! -e x"), 0)
 
 
 def test_a_killed_compute_leaves_nothing():

@@ -54,6 +54,10 @@ def test_the_smallest_timeout_is_no_unlimited_one():
     expect(run("--timeout", "0.0000001", "--", "sleep", "30"), 124)
 
 
+def test_the_largest_timeout_does_not_overflow():
+    expect(run("--timeout", "9223372036854774", "--", "sleep", "0.1"), 0, b"", b"")
+
+
 def test_memory_that_ran_out_is_told():
     ended = odd("exec", "odd-detached", "memory")
     expect(ended, 137, b"", b"compute: killed, since memory ran out\n")
@@ -77,7 +81,7 @@ def test_an_unknown_provider_is_an_error_in_the_librarys_words():
     text = "Unknown compute provider 'e2b'. Available: "
     expect_error(compute("run", "--on", "e2b", "true"), 125, f"compute: run: {text}", "Falling back to local would run on the host")
     error = expect(compute("run", "--on", "e2b", "--json", "true"), 125, err=b"").json["error"]
-    assert error["code"] == "unknown_provider" and error["message"].startswith(text) and error["provider"] is None, error
+    assert error["code"] == "unknown_provider" and error["message"].startswith(text) and error["provider"] == "e2b", error
 
 
 def test_provider_names_have_no_case():
