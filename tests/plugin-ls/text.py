@@ -3,9 +3,10 @@
 
 import os
 import re
+import shutil
 
 import tap
-from lister import Place, edit_note, equal, fixture
+from lister import FIXTURES, Place, edit_note, equal, fixture
 
 
 def test_the_first_line_is_the_core():
@@ -106,6 +107,20 @@ def test_deps_tell_what_is_wanted_and_where_it_is():
         assert "\n           wants an executable stack\n" in text, text
         assert "\n           uses static TLS\n" in text, text
         assert "needs" not in "\n".join(place.listing())
+
+
+def test_deps_tell_two_libraries_of_one_name():
+    with Place() as place:
+        second = place.top / "second"
+        paths = [place.add("missing-dep", name="first"), place.add("missing-dep", name="second", folder=second)]
+        libraries = [path.parent / "nothing-here" / "libfixture-absent.so.4" for path in paths]
+        for library in libraries:
+            library.parent.mkdir()
+            shutil.copy(FIXTURES / "libfixture-gone.so", library)
+        text = "\n".join(place.listing("--deps", "--path", str(second))).replace("@", str(place.folder))
+        equal(text.count("clash: "), 1)
+        clash = f"clash: wanted libfixture-absent.so.4 from {libraries[1]}, already provided by {paths[0]}"
+        assert f"           {clash}\n" in text, text
 
 
 def test_why_shows_every_check_in_order_then_the_verdict():

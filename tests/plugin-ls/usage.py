@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Options, exit codes, and an output that cannot be written."""
 
+import json
 import os
+import pathlib
 import pty
 import re
 import subprocess
+import tempfile
 
 import tap
 from lister import PROGRAM, SOURCE, Place, equal
@@ -178,6 +181,36 @@ def test_colors_are_for_terminals_that_want_them():
         assert b"\033" not in on_terminal(args, place.env | {"TERM": "dumb"})
         assert b"\033" not in on_terminal(args, place.env | {"TERM": "xterm", "NO_COLOR": "1"})
         assert "\033" not in place.run(env={"TERM": "xterm"}).text
+
+
+if os.geteuid() == 0:
+
+    def test_with_raised_privileges_neither_environment_nor_cache_count():
+        with Place() as place, tempfile.TemporaryDirectory(dir="/tmp") as short:
+            # The linker then ignores paths relative to the program; a copy has an absolute one in their place.
+            data = pathlib.Path(PROGRAM).read_bytes()
+            relative = next(path for path in (b"$ORIGIN/../../core", b"$ORIGIN/../lib") if path in data)
+            os.symlink(os.path.dirname(place.document()["core"]["path"]), short + "/c")
+            copy = place.top / "plugin-ls"
+            copy.write_bytes(data.replace(relative, f"{short}/c".encode().ljust(len(relative), b"/")))
+            copy.chmod(0o755)
+            place.add("ok")
+            env = place.env | {"COMPUTE_PROVIDER_PATH": str(place.folder)}
+            command = dict(env=env, stdout=subprocess.PIPE, text=True, check=False)
+            place.run("--probe")
+            text, document, _ = (
+                subprocess.run([copy, *args], preexec_fn=raise_privileges, **command).stdout
+                for args in ([], ["--json"], ["--clear-cache"])
+            )
+            assert "\nRaised privileges: " in text, text
+            assert f'Ignored: COMPUTE_PROVIDER_PATH element 1 "{place.folder}" (the process has raised' in text, text
+            assert "compute-provider-ok.so" not in text + document, text + document
+            equal(json.loads(document)["secure_mode"], True)
+            assert place.cache.exists()
+
+
+def raise_privileges():
+    os.setreuid(65534, 0)  # the next program sees that its two users differ
 
 
 def options_of(text):
