@@ -10,6 +10,7 @@
 
 #include <compute/compute.h>
 #include <glib.h>
+#include <pthread.h>
 #include <sys/types.h>
 
 #define SECOND 1000 /* of the milliseconds that timeouts are given in */
@@ -156,8 +157,8 @@ struct job
   struct compute_config config;
   int cancel_fd; /* an eventfd; job_cancel makes it readable */
   GThread *thread;
-  GMutex lock; /* of what follows */
-  GCond changed;
+  pthread_mutex_t lock; /* of what follows; not GLib's, which ThreadSanitizer does not see */
+  pthread_cond_t changed;
   gboolean done;
   gboolean held; /* the output callback does not return before job_release */
   struct run run;

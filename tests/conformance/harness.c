@@ -6,7 +6,7 @@
 
 static char *test_dir;
 static struct compute_registry *registry;
-static GMutex log_lock;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static GString *log_lines;
 
 void
@@ -28,9 +28,9 @@ static void
 keep_log_line (void *context, uint32_t level, const char *line)
 {
   (void) context;
-  g_mutex_lock (&log_lock);
+  pthread_mutex_lock (&log_lock);
   g_string_append_printf (log_lines, "%u %s\n", level, line);
-  g_mutex_unlock (&log_lock);
+  pthread_mutex_unlock (&log_lock);
 }
 
 char *
@@ -38,9 +38,9 @@ log_text (void)
 {
   char *text;
 
-  g_mutex_lock (&log_lock);
+  pthread_mutex_lock (&log_lock);
   text = g_strdup (log_lines->str);
-  g_mutex_unlock (&log_lock);
+  pthread_mutex_unlock (&log_lock);
   return text;
 }
 

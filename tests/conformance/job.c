@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "conformance.h"
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 static int
@@ -8,12 +9,12 @@ job_collect (void *user, uint32_t stream, const void *data, uint64_t bytes)
 {
   struct job *job = user;
 
-  g_mutex_lock (&job->lock);
+  pthread_mutex_lock (&job->lock);
   run_collect (&job->run, stream, data, bytes);
-  g_cond_broadcast (&job->changed);
+  pthread_cond_broadcast (&job->changed);
   while (job->held)
-    g_cond_wait (&job->changed, &job->lock);
-  g_mutex_unlock (&job->lock);
+    pthread_cond_wait (&job->changed, &job->lock);
+  pthread_mutex_unlock (&job->lock);
   return 0;
 }
 
@@ -32,15 +33,26 @@ job_main (void *user)
   call.output = job_collect;
   code = compute_execute (job->place->handle, job->place->instance.id, &job->command, &job->config, &call, &result,
                           &error);
-  g_mutex_lock (&job->lock);
+  pthread_mutex_lock (&job->lock);
   job->run.code = code;
   job->run.error = error;
   job->run.result = result;
   job->run.wall_ms = (g_get_monotonic_time () - start) / 1000;
   job->done = TRUE;
-  g_cond_broadcast (&job->changed);
-  g_mutex_unlock (&job->lock);
+  pthread_cond_broadcast (&job->changed);
+  pthread_mutex_unlock (&job->lock);
   return NULL;
+}
+
+static void
+monotonic_cond_init (pthread_cond_t *cond)
+{
+  pthread_condattr_t attributes;
+
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (cond, &attributes);
+  pthread_condattr_destroy (&attributes);
 }
 
 static struct job *
@@ -59,8 +71,8 @@ job_start_full (struct place *place, const char *script, gint64 timeout_ms, gboo
   job->cancel_fd = eventfd (0, EFD_CLOEXEC);
   g_assert_cmpint (job->cancel_fd, >=, 0);
   job->run = run_new ();
-  g_mutex_init (&job->lock);
-  g_cond_init (&job->changed);
+  pthread_mutex_init (&job->lock, NULL);
+  monotonic_cond_init (&job->changed);
   job->thread = g_thread_new ("job", job_main, job);
   return job;
 }
@@ -80,25 +92,26 @@ job_start_held (struct place *place, const char *script, gint64 timeout_ms)
 void
 job_wait_output (struct job *job, const char *text)
 {
-  g_mutex_lock (&job->lock);
+  pthread_mutex_lock (&job->lock);
   while (!job->done && strstr (job->run.out->str, text) == NULL)
-    g_cond_wait (&job->changed, &job->lock);
+    pthread_cond_wait (&job->changed, &job->lock);
   if (strstr (job->run.out->str, text) == NULL)
     g_error ("the command ended (%s) and never printed '%s'", job->run.error.message, text);
-  g_mutex_unlock (&job->lock);
+  pthread_mutex_unlock (&job->lock);
 }
 
 gboolean
 job_wait_done (struct job *job, gint64 limit_ms)
 {
   gint64 end = g_get_monotonic_time () + limit_ms * 1000;
+  const struct timespec until = { end / G_USEC_PER_SEC, end % G_USEC_PER_SEC * 1000 };
   gboolean done;
 
-  g_mutex_lock (&job->lock);
-  while (!job->done && g_cond_wait_until (&job->changed, &job->lock, end))
+  pthread_mutex_lock (&job->lock);
+  while (!job->done && pthread_cond_timedwait (&job->changed, &job->lock, &until) == 0)
     continue;
   done = job->done;
-  g_mutex_unlock (&job->lock);
+  pthread_mutex_unlock (&job->lock);
   return done;
 }
 
@@ -113,10 +126,10 @@ job_cancel (struct job *job)
 void
 job_release (struct job *job)
 {
-  g_mutex_lock (&job->lock);
+  pthread_mutex_lock (&job->lock);
   job->held = FALSE;
-  g_cond_broadcast (&job->changed);
-  g_mutex_unlock (&job->lock);
+  pthread_cond_broadcast (&job->changed);
+  pthread_mutex_unlock (&job->lock);
 }
 
 struct run
@@ -128,8 +141,8 @@ job_end (struct job *job)
   run = job->run;
   close (job->cancel_fd);
   g_free ((char *) job->command.script);
-  g_mutex_clear (&job->lock);
-  g_cond_clear (&job->changed);
+  pthread_mutex_destroy (&job->lock);
+  pthread_cond_destroy (&job->changed);
   g_free (job);
   return run;
 }
