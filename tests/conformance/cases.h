@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CASE (provider, group, name, seconds, how): every test, by which providers it concerns ("all" or one), how long it
- * may take, and whether it runs beside others ("parallel") or "alone". meson.build reads these lines as well.
+ * may take, and how it runs: "parallel"; "root", which it needs; "alone", as root. meson.build reads these lines as
+ * well.
  */
 /* clang-format off */
 CASE (all, outcome, exited, 30, parallel)
@@ -14,7 +15,7 @@ CASE (all, outcome, figures, 30, parallel)
 CASE (all, outcome, short_result, 30, parallel)
 CASE (all, case, T21_clock_is_set_forward, 30, alone)
 CASE (all, case, T21_clock_is_set_back, 30, alone)
-CASE (local, outcome, out_of_memory, 30, parallel)
+CASE (local, outcome, out_of_memory, 30, root)
 CASE (all, case, T01_command_goes_on_after_the_timeout, 30, parallel)
 CASE (all, case, T04_background_child_of_the_shell, 30, parallel)
 CASE (local, case, T06_setsid, 30, parallel)
@@ -169,6 +170,6 @@ CASE (local, fault, 1000_commands_leave_nothing, 90, parallel)
 CASE (local, fault, 50_instances_leave_nothing, 60, parallel)
 CASE (local, fault, no_descriptor_left, 30, parallel)
 CASE (local, fault, no_descriptor_left_to_open_a_provider, 30, parallel)
-CASE (local, fault, run_folder_is_full, 30, parallel)
-CASE (local, fault, disk_of_the_instance_is_full, 30, parallel)
+CASE (local, fault, run_folder_is_full, 30, root)
+CASE (local, fault, disk_of_the_instance_is_full, 30, root)
 /* clang-format on */
