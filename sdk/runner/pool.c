@@ -18,10 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IDLE_MAX 64      /* keepers that wait for work; more end at once */
-#define IDLE_FOR_MS 5000 /* after which all but one end */
-#define SLACK_MS 8000 /* from the moment that a command is to be ended to its report: the grace, the kills, and some   \
-                       */
+#define IDLE_MAX 64        /* keepers that wait for work; more end at once */
+#define IDLE_FOR_MS 5000   /* after which all but one end */
+#define SLACK_MS 8000      /* to end a command and report it: the grace, the kills, and some */
 #define ORPHAN_EVERY_MS 20 /* between two rounds of KILL for what a killed keeper left */
 #define ORPHAN_ROUNDS_MAX 250
 
