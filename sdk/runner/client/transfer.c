@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,28 +47,63 @@ struct target
 {
   int fd;
   int is_socket;
+  int cancel_fd; /* -1: none */
+  size_t step;   /* so many bytes at a time: what a pipe that is ready takes without blocking */
   int sys_errno; /* why they could not be written */
   unsigned char header[GET_HEADER_BYTES];
   uint32_t header_count;
   uint64_t bytes;
 };
 
+static struct target
+target_of (int fd, const struct compute_call *call)
+{
+  struct target target = { .fd = fd, .cancel_fd = -1, .step = PIPE_BUF };
+  struct stat status;
+
+  if (fstat (fd, &status) == 0)
+    {
+      target.is_socket = S_ISSOCK (status.st_mode);
+      target.step = S_ISREG (status.st_mode) ? FRAME_PAYLOAD_MAX : PIPE_BUF;
+    }
+  if (call != NULL && call->cancel_fd > 0)
+    target.cancel_fd = call->cancel_fd;
+  return target;
+}
+
+/* Nobody may be reading what we write to: a cancel must reach us all the same. Returns 0 when the target takes bytes.
+ */
+static int
+wait_for_room (struct target *target)
+{
+  struct pollfd fds[] = { { .fd = target->fd, .events = POLLOUT }, { .fd = target->cancel_fd, .events = POLLIN } };
+
+  while (poll (fds, 2, -1) < 0)
+    if (errno != EINTR)
+      {
+        target->sys_errno = errno;
+        return -1;
+      }
+  return fds[1].revents != 0 ? -1 : 0;
+}
+
 static int
 write_all (struct target *target, const unsigned char *bytes, uint64_t count)
 {
   while (count > 0)
     {
-      ssize_t written = write_quietly (target->fd, target->is_socket, bytes, count);
-      struct pollfd fd = { .fd = target->fd, .events = POLLOUT };
+      size_t step = count < target->step ? (size_t) count : target->step;
+      ssize_t written;
 
+      if (wait_for_room (target) != 0)
+        return -1;
+      written = write_quietly (target->fd, target->is_socket, bytes, step);
       if (written >= 0)
         {
           bytes += written;
           count -= (uint64_t) written;
         }
-      else if (errno == EAGAIN)
-        (void) poll (&fd, 1, -1);
-      else if (errno != EINTR)
+      else if (errno != EAGAIN && errno != EINTR)
         {
           target->sys_errno = errno;
           return -1;
@@ -97,8 +133,7 @@ int
 compute_runner_get (struct compute_runner *runner, const char *path, int32_t target_fd, const struct compute_call *call,
                     struct compute_file_info *ret_info, struct compute_error *err)
 {
-  struct stat status;
-  struct target target = { .fd = target_fd, .is_socket = fstat (target_fd, &status) == 0 && S_ISSOCK (status.st_mode) };
+  struct target target = target_of (target_fd, call);
   struct run run = { .runner = runner, .input_fd = -1, .output = take_file, .user = &target };
   struct reader reader;
   int result = run_transfer (&run, START_GET, path, 0, call, err);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -108,6 +109,45 @@ test_a_closed_target_is_an_error (void)
   close (ends[1]);
 }
 
+static gpointer
+cancel_once_the_pipe_is_full (gpointer data)
+{
+  const int *fds = data;
+  struct pollfd pipe_end = { .fd = fds[0], .events = POLLOUT };
+
+  while (poll (&pipe_end, 1, 0) == 1)
+    g_usleep (1000);
+  g_assert_cmpint (write (fds[1], "x", 1), ==, 1);
+  return NULL;
+}
+
+static void
+test_a_target_that_nobody_reads_can_be_cancelled (void)
+{
+  g_autoptr (Place) place = place_new ();
+  struct compute_file_info info = COMPUTE_FILE_INFO_INIT;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  struct compute_call call = COMPUTE_CALL_INIT;
+  int target[2], cancel[2], fds[2];
+  GThread *thread;
+
+  run_free (run_well (place, "head -c 3000000 /dev/zero >zeros"));
+  g_assert_cmpint (pipe2 (target, O_CLOEXEC), ==, 0);
+  g_assert_cmpint (pipe2 (cancel, O_CLOEXEC), ==, 0);
+  fds[0] = target[1];
+  fds[1] = cancel[1];
+  call.cancel_fd = cancel[0];
+  thread = g_thread_new ("cancel", cancel_once_the_pipe_is_full, fds);
+  g_assert_cmpint (compute_runner_get (place->runner, "zeros", target[1], &call, &info, &err), ==, COMPUTE_E_CANCELLED);
+  g_thread_join (thread);
+  run_free (run_well (place, "true"));
+  for (int i = 0; i < 2; i++)
+    {
+      close (target[i]);
+      close (cancel[i]);
+    }
+}
+
 static void
 test_a_put_that_fails_leaves_the_old_file (void)
 {
@@ -164,6 +204,8 @@ main (int argc, char **argv)
   g_test_add_func ("/transfer/what-is-no-file-is-refused", test_what_is_no_file_is_refused);
   g_test_add_func ("/transfer/a-full-target-is-an-error", test_a_full_target_is_an_error);
   g_test_add_func ("/transfer/a-closed-target-is-an-error", test_a_closed_target_is_an_error);
+  g_test_add_func ("/transfer/a-target-that-nobody-reads-can-be-cancelled",
+                   test_a_target_that_nobody_reads_can_be_cancelled);
   g_test_add_func ("/transfer/a-put-that-fails-leaves-the-old-file", test_a_put_that_fails_leaves_the_old_file);
   g_test_add_func ("/transfer/a-cancelled-put-leaves-nothing", test_a_cancelled_put_leaves_nothing);
   return g_test_run ();
