@@ -208,15 +208,18 @@ int
 detached_list (const struct compute_provider_state *state, compute_instance_fn emit, void *user,
                struct compute_error *err)
 {
+  struct compute_error why = COMPUTE_ERROR_INIT;
   struct folder all;
   const struct dirent *entry;
   DIR *folder;
-  int result = folder_open_all (0, &all, err);
+  int result = folder_open_all (0, &all, &why);
 
-  if (result == COMPUTE_E_NOT_FOUND)
+  if (result == COMPUTE_E_DENIED)
+    local_log (state, COMPUTE_LOG_WARNING, "no detached instance is listed: %s", why.message);
+  if (result == COMPUTE_E_NOT_FOUND || result == COMPUTE_E_DENIED)
     return 0;
   if (result != 0)
-    return result;
+    return compute_error_set (err, result, why.sys_errno, "%s", why.message);
   folder = fdopendir (all.fd);
   if (folder == NULL)
     {

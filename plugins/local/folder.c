@@ -51,6 +51,8 @@ open_private (int parent, const char *name, const char *path, int *ret_fd, struc
   int fd = openat (parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int result;
 
+  if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+    return compute_error_set (err, COMPUTE_E_DENIED, errno, "the run folder '%s' is a link or no folder at all", path);
   if (fd < 0)
     return compute_error_set (err, errno == ENOENT ? COMPUTE_E_NOT_FOUND : COMPUTE_E_SYSTEM, errno,
                               "cannot open the run folder '%s': %s", path, strerror (errno));
