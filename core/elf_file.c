@@ -436,7 +436,7 @@ static bool
 load_strings (struct source *source, const struct dynamic *dynamic)
 {
   struct elf_file *elf = source->elf;
-  uint64_t bytes = dynamic->string_bytes, offset, fits;
+  uint64_t bytes = dynamic->string_bytes, offset = 0, fits = 0;
 
   if (!find_address (source, dynamic->strings, "string table", &offset, &fits))
     return false;
@@ -548,7 +548,7 @@ static bool
 count_symbols (struct source *source, const struct dynamic *dynamic, uint64_t *ret_count)
 {
   const uint64_t sysv = dynamic->hash, gnu = dynamic->gnu_hash;
-  uint64_t offset, fits;
+  uint64_t offset = 0, fits = 0;
   unsigned char header[8];
 
   if (sysv == 0 && gnu == 0)
@@ -587,7 +587,7 @@ read_symbols (struct source *source, const struct dynamic *dynamic)
 {
   struct elf_file *elf = source->elf;
   const size_t symbol_bytes = source->layout->sym;
-  uint64_t count = 0, offset, fits;
+  uint64_t count = 0, offset = 0, fits = 0;
   unsigned char *symbols;
   bool good = true;
 
@@ -610,7 +610,7 @@ read_symbols (struct source *source, const struct dynamic *dynamic)
 static bool
 read_defined_versions (struct source *source, const struct dynamic *dynamic)
 {
-  uint64_t address = dynamic->defined_versions, at, fits, next;
+  uint64_t address = dynamic->defined_versions, at = 0, fits = 0, next;
   struct elf_list *versions = &source->elf->versions;
 
   if (address == 0)
@@ -678,7 +678,7 @@ read_wanted_of_file (struct source *source, const char *file, uint64_t at)
 static bool
 read_wanted_versions (struct source *source, const struct dynamic *dynamic)
 {
-  uint64_t address = dynamic->wanted_versions, at, fits, next;
+  uint64_t address = dynamic->wanted_versions, at = 0, fits = 0, next;
 
   if (address == 0)
     return true;

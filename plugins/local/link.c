@@ -75,7 +75,7 @@ link_start (const char *const *argv, struct link **ret_link, struct compute_erro
 {
   struct compute_runner_options options = { .size = sizeof options };
   int said_fd = memfd_create ("runner's stderr", MFD_CLOEXEC);
-  struct link *link;
+  struct link *link = NULL;
   int64_t pid;
   int result = compute_runner_spawn (argv, NULL, said_fd, &pid, &options.read_fd, &options.write_fd, err);
 

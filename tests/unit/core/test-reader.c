@@ -29,8 +29,7 @@ read_file (struct elf_file *elf, const char *file)
   bool good;
   int fd;
 
-  snprintf (path, sizeof path, "%s/%s", folder, file);
-  fd = open (path, O_RDONLY | O_CLOEXEC);
+  fd = snprintf (path, sizeof path, "%s/%s", folder, file) < (int) sizeof path ? open (path, O_RDONLY | O_CLOEXEC) : -1;
   if (fd < 0 || fstat (fd, &found) != 0)
     {
       printf ("Bail out! cannot open %s\n", path);

@@ -8,6 +8,9 @@
 
 /* The provider's own table, with a run folder that each test makes for itself. */
 
+int compute_provider_init (const struct compute_host *host, const struct compute_provider **ret_provider,
+                           struct compute_error *err);
+
 struct host
 {
   struct compute_host table;
