@@ -39,7 +39,10 @@ host_config_get (void *context, const char *key, char *buffer, uint64_t buffer_b
   if (strcmp (key, "runner.path") != 0)
     return COMPUTE_E_NOT_FOUND;
   *ret_bytes = strlen (path) + 1;
-  return g_strlcpy (buffer, path, buffer_bytes) < buffer_bytes ? 0 : COMPUTE_E_INVALID;
+  if (*ret_bytes > buffer_bytes)
+    return COMPUTE_E_INVALID;
+  memcpy (buffer, path, *ret_bytes);
+  return 0;
 }
 
 static struct host *
