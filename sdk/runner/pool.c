@@ -20,6 +20,7 @@
 
 #define IDLE_MAX 64        /* keepers that wait for work; more end at once */
 #define IDLE_FOR_MS 5000   /* after which all but one end */
+#define SPARE_AFTER_MS 10  /* of a command; a shorter one gives its own keeper back and needs no second */
 #define SLACK_MS 8000      /* to end a command and report it: the grace, the kills, and some */
 #define ORPHAN_EVERY_MS 20 /* between two rounds of KILL for what a killed keeper left */
 #define ORPHAN_ROUNDS_MAX 250
@@ -47,6 +48,7 @@ struct keeper
 
 static struct keeper *keepers; /* the idle ones last used come first */
 static struct timer trim_timer;
+static struct timer spare_timer;
 static struct timer orphan_timer;
 static int orphan_rounds;
 
@@ -413,11 +415,21 @@ pool_release (struct keeper *keeper, struct stream **streams)
     }
 }
 
+static void
+make_spare (struct timer *timer)
+{
+  (void) timer;
+  if (find_idle () == NULL)
+    (void) fork_keeper ();
+}
+
 void
 pool_prepare (void)
 {
-  if (find_idle () == NULL)
+  if (keepers == NULL)
     (void) fork_keeper ();
+  else if (spare_timer.at_us == CLOCK_NEVER && find_idle () == NULL)
+    spare_timer.at_us = clock_after_ms (SPARE_AFTER_MS);
 }
 
 void
@@ -425,6 +437,8 @@ pool_open (void)
 {
   trim_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = trim };
   orphan_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = end_orphans };
+  spare_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = make_spare };
+  loop_timer (&spare_timer);
   loop_timer (&trim_timer);
   loop_timer (&orphan_timer);
 }
@@ -455,11 +469,14 @@ pool_close (void)
   struct end_pass pass = { 0 };
   int dirty = 0;
 
+  for (const struct keeper *keeper = keepers; keeper != NULL; keeper = keeper->next)
+    if (keeper->pid > 0)
+      (void) kill (keeper->pid, SIGKILL);
   while (keepers != NULL)
     {
       dirty |= keepers->use != KEEPER_IDLE;
-      (void) kill (keepers->pid, SIGKILL);
-      (void) waitpid (keepers->pid, NULL, 0);
+      if (keepers->pid > 0)
+        (void) waitpid (keepers->pid, NULL, 0);
       discard (keepers);
     }
   if (dirty)

@@ -23,7 +23,8 @@ void pool_order (struct keeper *keeper, enum order_kind kind, uint32_t number);
 /* The command has been answered; what background children may still write goes to nobody. Takes both streams. */
 void pool_release (struct keeper *keeper, struct stream **streams);
 
-/* Makes a keeper ready if none is. At the end of a round, when nothing is waiting for it. */
+/* Sees to it that a keeper will be ready: the first at once, a spare when a command runs for longer than a moment. At
+ * the end of a round, when nothing is waiting for it. */
 void pool_prepare (void);
 
 /* SIGCHLD came. */
