@@ -15,6 +15,11 @@ from program import HOME, Up, compute, expect, finish, living, start, until
 
 ENDING = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
+# Under nohup, or behind a shell's &, the tests themselves are started with some of these ignored.
+for ending in ENDING:
+    if signal.getsignal(ending) == signal.SIG_IGN:
+        signal.signal(ending, signal.SIG_DFL)
+
 
 def start_sleeping(seconds, *words, script="echo started; sleep {}"):
     """run --on local, once its command prints."""
