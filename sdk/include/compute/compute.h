@@ -186,7 +186,7 @@ extern "C"
     uint32_t candidates; /* files named compute-provider-*.so */
     uint32_t loud;       /* 1: worth a warning */
     const char *path;    /* as given */
-    const char *why;     /* NULL when OK: one phrase for people */
+    const char *why;     /* one phrase for people; NULL when there is nothing to say */
   };
 
   typedef int (*compute_folder_fn) (void *user, const struct compute_folder *folder);
