@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Adds up the TAP lines of a "meson test" run, from its testlog.json, and prints "N passed, N failed" last.
+"""Adds up the TAP lines of a "meson test" run, from its testlog.json: shows what failed, then "N passed, N failed".
 
 A test without TAP counts as one. So does a failure that no line tells of, such as a crash. Skips are failures when COMPUTE_TEST_STRICT is
 set, else they are counted apart.
@@ -29,6 +29,15 @@ def points(run):
     return counted
 
 
+def explain(run, counted):
+    """Says what went wrong in one meson test: all that it printed but the points that passed."""
+    told = [f"{counted[kind]} {kind}" for kind in ("failed", "skipped") if counted[kind]]
+    print(f"---- {run['name']} ({run['result']}): {', '.join(told)}")
+    output = (run.get("stdout") or "") + (run.get("stderr") or "")
+    lines = [line for line in output.splitlines() if line.strip() and (not line.startswith("ok ") or "# SKIP" in line)]
+    print("\n".join(lines[-60:]))
+
+
 def main(path):
     total = collections.Counter()
     if not os.path.exists(path):
@@ -37,9 +46,8 @@ def main(path):
     with open(path, encoding="utf-8", errors="replace") as log:
         for run in map(json.loads, log):
             counted = points(run)
-            for kind in "failed", "skipped":
-                if counted[kind]:
-                    print(f"{run['name']}: {counted[kind]} {kind}")
+            if counted["failed"] or counted["skipped"]:
+                explain(run, counted)
             total += counted
     if os.environ.get("COMPUTE_TEST_STRICT"):
         total["failed"] += total.pop("skipped", 0)
