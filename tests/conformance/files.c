@@ -57,8 +57,8 @@ get_code (struct place *place, const char *path, struct compute_error *err)
 {
   struct compute_file_info info;
   int code;
-  g_autofree char *data = get_bytes (place, path, &info, &code, err);
 
+  g_free (get_bytes (place, path, &info, &code, err));
   return code;
 }
 

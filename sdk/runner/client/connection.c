@@ -30,7 +30,7 @@ shake_hands (struct compute_runner *runner, uint32_t hello_ms, struct compute_er
   struct arrival arrival = { 0 };
   struct frame answer;
   struct reader reader;
-  uint32_t magic, version;
+  uint32_t version;
   int result;
 
   writer_bytes (&message, PROTOCOL_MAGIC, 4);
@@ -43,10 +43,10 @@ shake_hands (struct compute_runner *runner, uint32_t hello_ms, struct compute_er
   if (result == 0)
     {
       reader_init (&reader, answer.payload, answer.length);
-      magic = reader_u32 (&reader);
+      (void) reader_u32 (&reader); /* the magic */
       version = reader_u32 (&reader);
       runner->pid = reader_u32 (&reader);
-      if (reader.failed || memcmp (answer.payload, PROTOCOL_MAGIC, sizeof magic) != 0)
+      if (reader.failed || memcmp (answer.payload, PROTOCOL_MAGIC, 4) != 0)
         result = compute_error_set (err, COMPUTE_E_PROTOCOL, 0, "what answered is no runner");
       else if (version != PROTOCOL_VERSION)
         result = compute_error_set (err, COMPUTE_E_PROTOCOL, 0,

@@ -192,7 +192,7 @@ test_file_replaced_after_loading_stays_what_it_was (void)
 static void
 test_provider_that_asks_for_itself_while_loaded_is_told_busy (void)
 {
-  g_autofree char *path = fixture ("compute-provider-init-reenter.so"), *message = NULL;
+  g_autofree char *path = fixture ("compute-provider-init-reenter.so");
   struct compute_registry *registry = open_registry (NULL, 0, COMPUTE_REGISTRY_ONLY_PATHS);
   const struct compute_provider *provider;
   struct compute_error err = COMPUTE_ERROR_INIT;
