@@ -14,8 +14,6 @@ import tap
 from program import HOME, Up, compute, expect, finish, living, start, until
 
 ENDING = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-for ending in ENDING:
-    signal.signal(ending, signal.SIG_DFL)  # whatever these tests were started under: nohup ignores one, a shell's & another
 
 # Under nohup, or behind a shell's &, the tests themselves are started with some of these ignored.
 for ending in ENDING:
