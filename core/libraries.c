@@ -132,8 +132,9 @@ add_folder (GPtrArray *folders, const char *folder)
 }
 
 #ifdef __GLIBC__
+/* Included files may include others; depth bounds it. */
 static void
-read_conf (GPtrArray *folders, const char *file, int depth)
+read_conf (GPtrArray *folders, const char *file, int depth) /* NOLINT(misc-no-recursion) */
 {
   g_autofree char *text = NULL;
   g_auto (GStrv) lines = NULL;
