@@ -64,9 +64,11 @@ def test_a_file_comes_back_as_it_went():
             for mode in (0o644, 0o600, 0o4755, 0o000):
                 result = put(runner, f'{folder}/file', data, mode)
                 assert result.failed is None and result.outcome == EXITED, result
-                assert read(f'{folder}/file') == data and os.stat(f'{folder}/file').st_mode & 0o7777 == mode
+                assert os.stat(f'{folder}/file').st_mode & 0o7777 == mode
                 if mode != 0 or os.geteuid() == 0:
                     assert get(runner, f'{folder}/file') == (mode, len(data), data)
+                os.chmod(f'{folder}/file', 0o600)
+                assert read(f'{folder}/file') == data
         assert os.listdir(folder) == ['file']
 
 
@@ -147,7 +149,7 @@ def test_what_is_missing_is_not_found():
 
 def test_names_that_are_too_long_are_refused():
     with Place() as (runner, folder):
-        for path in ('x' * 256, '/' + 'x' * 5000, '/tmp/' + 'y/' * 3000 + 'x'):
+        for path in ('x' * 256, f'{folder}/' + 'x' * 5000, '/tmp/' + 'y/' * 3000 + 'x'):
             refused(put(runner, path), INVALID)
             refused(get(runner, path), INVALID)
         assert os.listdir(folder) == []
