@@ -107,7 +107,7 @@ def test_ps_lists_what_up_made():
 def test_down_ends_what_runs_in_the_background():
     with Up() as id:
         expect(compute("exec", id, "-c", "sleep 4712 & exit 0"), 0)
-        assert living("4712")
+        until(lambda: living("4712"), what="the start of sleep 4712")
         ended = expect(compute("down", id, "--json"), 0, err=b"").json
         assert ended == {"ended": [id], "failed": []}, ended
         until(lambda: not living("4712"), what="the end of sleep 4712")

@@ -75,8 +75,7 @@ insert (struct compute_runner *runner, struct call *call, int control)
 }
 
 int
-call_open (struct compute_runner *runner, const struct compute_call *caller, int control, struct call **ret_call,
-           struct compute_error *err)
+call_open (struct compute_runner *runner, int control, struct call **ret_call, struct compute_error *err)
 {
   struct call *call;
   int broken;
@@ -86,7 +85,7 @@ call_open (struct compute_runner *runner, const struct compute_call *caller, int
   pthread_mutex_unlock (&runner->lock);
   if (call == NULL && (call = new_call ()) == NULL)
     return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot wait for the runner: %s", strerror (errno));
-  call->caller = caller;
+  call->caller = NULL;
   call->changed = 0;
   call->window = OUTPUT_WINDOW;
   call->input_window = 0;

@@ -30,12 +30,12 @@
 #define WRITE_STUCK_MS 10000              /* a runner that takes no input for so long is given up */
 #define END_MS (COMPUTE_GRACE_MS + 10000) /* from CANCEL or SHUTDOWN to the answer */
 
-/* One answer that is waited for. Everything but id and caller is under the connection's lock. */
+/* One answer that is waited for. Everything but id is under the connection's lock. */
 struct call
 {
-  uint32_t id; /* 0: about the connection */
-  const struct compute_call *caller;
-  struct call *next; /* in its bucket, or among the idle */
+  uint32_t id;                       /* 0: about the connection */
+  const struct compute_call *caller; /* once START was sent: what compute_runner_signal knows it by */
+  struct call *next;                 /* in its bucket, or among the idle */
   struct call *prev_asleep, *next_asleep;
   int wake_fd; /* an eventfd, written to only while asleep */
   int asleep;
@@ -113,8 +113,7 @@ COMPUTE_PRINTF (3, 4) void break_connection (struct compute_runner *runner, int 
 /* call.c */
 
 /* A record that the connection knows; control: the one with id 0. LOST when the connection is dead already. */
-int call_open (struct compute_runner *runner, const struct compute_call *caller, int control, struct call **ret_call,
-               struct compute_error *err);
+int call_open (struct compute_runner *runner, int control, struct call **ret_call, struct compute_error *err);
 void call_close (struct compute_runner *runner, struct call *call);
 void call_wake (struct call *call);                                  /* under lock */
 void call_forget (struct compute_runner *runner, struct call *call); /* under lock: no frame may come for it any more */

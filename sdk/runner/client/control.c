@@ -28,7 +28,7 @@ control_ask (struct compute_runner *runner, const struct writer *question, const
   int result;
 
   pthread_mutex_lock (&runner->control_lock);
-  result = call_open (runner, NULL, 1, &call, err);
+  result = call_open (runner, 1, &call, err);
   if (result == 0)
     {
       (void) send_bytes (runner, question->bytes, question->count);

@@ -342,11 +342,14 @@ static int
 run_through (struct run *run, const struct compute_call *caller, const struct writer *message,
              struct compute_error *err)
 {
-  int result = call_open (run->runner, caller, 0, &run->call, err);
+  int result = call_open (run->runner, 0, &run->call, err);
 
   if (result != 0)
     return result;
   result = send_start (run, message, err);
+  pthread_mutex_lock (&run->runner->lock);
+  run->call->caller = caller; /* a signal sent any earlier would overtake START, and be lost */
+  pthread_mutex_unlock (&run->runner->lock);
   if (result == 0)
     result = run_to_end (run, err);
   call_close (run->runner, run->call);
