@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <string.h>
 
 /* A library that dlopen has loaded, known by the linker's own record of it. Never freed, as it is never unloaded. */
@@ -16,8 +17,8 @@ struct module
   gboolean busy;                           /* a thread is in its init */
 };
 
-static GMutex modules_lock; /* never held in a provider's code */
-static GCond modules_changed;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER; /* never held in a provider's code */
+static pthread_cond_t modules_changed = PTHREAD_COND_INITIALIZER;
 static GPtrArray *modules;
 
 /* This thread is in a provider's constructor or init: what it asks for could wait for itself. */
@@ -72,22 +73,22 @@ module_enter (const struct link_map *map, const struct candidate *candidate)
 {
   struct module *module;
 
-  g_mutex_lock (&modules_lock);
+  pthread_mutex_lock (&modules_lock);
   module = find_module (map, candidate);
   while (module->busy)
-    g_cond_wait (&modules_changed, &modules_lock);
+    pthread_cond_wait (&modules_changed, &modules_lock);
   module->busy = TRUE;
-  g_mutex_unlock (&modules_lock);
+  pthread_mutex_unlock (&modules_lock);
   return module;
 }
 
 static void
 module_leave (struct module *module)
 {
-  g_mutex_lock (&modules_lock);
+  pthread_mutex_lock (&modules_lock);
   module->busy = FALSE;
-  g_cond_broadcast (&modules_changed);
-  g_mutex_unlock (&modules_lock);
+  pthread_cond_broadcast (&modules_changed);
+  pthread_mutex_unlock (&modules_lock);
 }
 
 /* False when another file has taken the place of the one that was loaded; the linker still gives the old one. */

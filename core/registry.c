@@ -23,7 +23,7 @@ compute_registry_open (const struct compute_registry_options *options, struct co
   registry->flags = own.flags;
   services_init (&registry->services, &own);
   registry->search = search_new (&own, registry->services.library_folder);
-  g_mutex_init (&registry->lock);
+  pthread_mutex_init (&registry->lock, NULL);
   registry->registered = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   registry->resolved = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   *ret_registry = registry;
@@ -37,7 +37,7 @@ compute_registry_close (struct compute_registry *registry)
     return;
   g_hash_table_unref (registry->registered);
   g_hash_table_unref (registry->resolved);
-  g_mutex_clear (&registry->lock);
+  pthread_mutex_destroy (&registry->lock);
   g_ptr_array_unref (registry->search);
   services_clear (&registry->services);
   g_free (registry);
@@ -58,11 +58,11 @@ compute_register (struct compute_registry *registry, const char *name, const str
   rc = table_check (provider, folded, err);
   if (rc != 0)
     return rc;
-  g_mutex_lock (&registry->lock);
+  pthread_mutex_lock (&registry->lock);
   added = !g_hash_table_contains (registry->registered, folded);
   if (added)
     g_hash_table_insert (registry->registered, g_strdup (folded), (gpointer) provider);
-  g_mutex_unlock (&registry->lock);
+  pthread_mutex_unlock (&registry->lock);
   if (!added)
     return compute_error_set (err, COMPUTE_E_BUSY, 0, "provider '%s' is registered already", folded);
   return 0;
@@ -105,9 +105,9 @@ registry_names (struct compute_registry *registry)
 {
   GPtrArray *sorted;
 
-  g_mutex_lock (&registry->lock);
+  pthread_mutex_lock (&registry->lock);
   sorted = sort_names (registry->registered);
-  g_mutex_unlock (&registry->lock);
+  pthread_mutex_unlock (&registry->lock);
   return sorted;
 }
 
@@ -116,9 +116,9 @@ registry_lookup (struct compute_registry *registry, const char *name)
 {
   const struct compute_provider *provider;
 
-  g_mutex_lock (&registry->lock);
+  pthread_mutex_lock (&registry->lock);
   provider = g_hash_table_lookup (registry->registered, name);
-  g_mutex_unlock (&registry->lock);
+  pthread_mutex_unlock (&registry->lock);
   return provider;
 }
 
@@ -136,11 +136,11 @@ collect_names (struct compute_registry *registry)
 {
   g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
-  g_mutex_lock (&registry->lock);
+  pthread_mutex_lock (&registry->lock);
   add_names (names, registry->registered);
   if (g_atomic_int_get (&registry->frozen))
     add_names (names, registry->resolved);
-  g_mutex_unlock (&registry->lock);
+  pthread_mutex_unlock (&registry->lock);
   list_candidates (registry, DEPTH_LIBRARIES, add_good_name, names);
   return sort_names (names);
 }
@@ -254,20 +254,20 @@ find_provider (struct compute_registry *registry, const char *folded, const char
 {
   struct quest quest = { .registry = registry, .name = folded, .err = COMPUTE_ERROR_INIT };
 
-  g_mutex_lock (&registry->lock);
+  pthread_mutex_lock (&registry->lock);
   quest.provider = g_hash_table_lookup (registry->registered, folded);
   if (quest.provider == NULL && g_atomic_int_get (&registry->frozen))
     quest.provider = g_hash_table_lookup (registry->resolved, folded);
-  g_mutex_unlock (&registry->lock);
+  pthread_mutex_unlock (&registry->lock);
   if (quest.provider == NULL)
     {
       search_files (&quest);
       if (quest.provider == NULL)
         return quest.rc != 0 ? compute_error_set (err, quest.rc, 0, "%s", quest.err.message)
                              : unknown_provider (registry, given, err);
-      g_mutex_lock (&registry->lock);
+      pthread_mutex_lock (&registry->lock);
       g_hash_table_insert (registry->resolved, g_strdup (folded), (gpointer) quest.provider);
-      g_mutex_unlock (&registry->lock);
+      pthread_mutex_unlock (&registry->lock);
     }
   *ret_provider = quest.provider;
   return 0;

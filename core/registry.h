@@ -6,6 +6,7 @@
 #include "services.h"
 
 #include <glib.h>
+#include <pthread.h> /* and not GMutex, whose library ThreadSanitizer cannot see into */
 
 struct compute_registry
 {
@@ -14,7 +15,7 @@ struct compute_registry
   GPtrArray *search; /* struct place *, in search order */
   gint frozen;       /* atomic: from now on no file is looked at */
 
-  GMutex lock;            /* for what follows; never held in a provider's or a caller's code */
+  pthread_mutex_t lock;   /* for what follows; never held in a provider's or a caller's code */
   GHashTable *registered; /* name -> const struct compute_provider * */
   GHashTable *resolved;   /* the same for what came from files */
 };

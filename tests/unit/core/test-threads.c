@@ -3,6 +3,7 @@
 /* Many threads at one registry, and providers that take their time to load. Run under ThreadSanitizer too. */
 #include "support.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define THREADS 16
@@ -12,8 +13,8 @@ static struct compute_registry *registry;
 /* ---- A gate in a provider's init ----------------------------------------------------------------------------------
  */
 
-static GMutex gate_lock;
-static GCond gate_changed;
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
 static gboolean gate_open;
 static int waiting, passed; /* threads in the provider's init, and through it */
 
@@ -26,13 +27,13 @@ wait_at_gate (void *context, const char *key, char *buffer, uint64_t buffer_byte
   if (strcmp (key, "fixture.gate") != 0)
     return COMPUTE_E_NOT_FOUND;
   *ret_bytes = 0;
-  g_mutex_lock (&gate_lock);
+  pthread_mutex_lock (&gate_lock);
   waiting++;
-  g_cond_broadcast (&gate_changed);
+  pthread_cond_broadcast (&gate_changed);
   while (!gate_open)
-    g_cond_wait (&gate_changed, &gate_lock);
+    pthread_cond_wait (&gate_changed, &gate_lock);
   passed++;
-  g_mutex_unlock (&gate_lock);
+  pthread_mutex_unlock (&gate_lock);
   return 0;
 }
 
@@ -71,19 +72,19 @@ test_slow_init_holds_up_nobody_else_and_runs_once (void)
 
   open_with_gate ();
   first = g_thread_new ("first", resolve, (gpointer) "init-asks");
-  g_mutex_lock (&gate_lock);
+  pthread_mutex_lock (&gate_lock);
   while (waiting == 0)
-    g_cond_wait (&gate_changed, &gate_lock);
-  g_mutex_unlock (&gate_lock);
+    pthread_cond_wait (&gate_changed, &gate_lock);
+  pthread_mutex_unlock (&gate_lock);
 
   second = g_thread_new ("second", resolve, (gpointer) "init-asks"); /* waits for the first */
   g_assert_cmpint (GPOINTER_TO_INT (resolve ((gpointer) "ok")), ==, 0);
   g_assert_cmpint (GPOINTER_TO_INT (resolve ((gpointer) "init-fail")), ==, COMPUTE_E_PLUGIN);
 
-  g_mutex_lock (&gate_lock);
+  pthread_mutex_lock (&gate_lock);
   gate_open = TRUE;
-  g_cond_broadcast (&gate_changed);
-  g_mutex_unlock (&gate_lock);
+  pthread_cond_broadcast (&gate_changed);
+  pthread_mutex_unlock (&gate_lock);
   g_assert_cmpint (GPOINTER_TO_INT (g_thread_join (first)), ==, 0);
   g_assert_cmpint (GPOINTER_TO_INT (g_thread_join (second)), ==, 0);
   g_assert_cmpint (passed, ==, 1);
