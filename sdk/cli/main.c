@@ -165,7 +165,7 @@ dispatch (int count, char **words)
   else
     (void) options_parse (&request, count - 1, words + 1, &err);
 
-  if (err.code != 0)
+  if (subcommand == NULL || err.code != 0)
     status = wrong_call (&request, count, words, &err);
   else if (request.help)
     status = print_subcommand_help (subcommand);

@@ -100,14 +100,13 @@ take (struct request *request, const struct option *option, const char *value, s
 {
   void *into = G_STRUCT_MEMBER_P (request, option->offset);
 
-  if (value != NULL && value[0] == '\0' && option->kind != KIND_SCRIPT)
+  if (value[0] == '\0' && option->kind != KIND_SCRIPT)
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s '': the value is empty; give %s", option->word,
                               option->value);
   switch (option->kind)
     {
-    case KIND_SWITCH:
-      *(bool *) into = true;
-      return 0;
+    case KIND_SWITCH: /* it takes no value */
+      break;
     case KIND_TEXT:
     case KIND_SCRIPT:
       *(const char **) into = value;
@@ -174,9 +173,14 @@ take_option (struct request *request, int count, char **words, int *ret_used, st
     return unknown_option (request, word, length, err);
 
   *ret_used = 1;
-  if (option->value == NULL && value != NULL)
-    return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s takes no value", option->word);
-  if (option->value != NULL && value == NULL)
+  if (option->kind == KIND_SWITCH)
+    {
+      if (value != NULL)
+        return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s takes no value", option->word);
+      G_STRUCT_MEMBER (bool, request, option->offset) = true;
+      return 0;
+    }
+  if (value == NULL)
     {
       if (count < 2)
         return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s needs a value: %s", option->word, option->value);

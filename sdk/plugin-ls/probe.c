@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -69,6 +70,7 @@ spawn_helper (const char *helper, const char *path, int channel, int noise, pid_
   return failed;
 }
 
+/* What the plugin started becomes a child of this process when the helper ends, so that its end can be waited for. */
 static int
 watch_children (void)
 {
@@ -79,6 +81,7 @@ watch_children (void)
   sigemptyset (&child);
   sigaddset (&child, SIGCHLD);
   sigprocmask (SIG_BLOCK, &child, NULL);
+  (void) prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   return signalfd (-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -178,7 +181,8 @@ watch (struct probe *probe)
     }
 }
 
-/* The group first: while the helper is not reaped, its number cannot be anybody else's. */
+/* The group first: while the helper is not reaped, its number cannot be anybody else's. A signal takes its time, so all
+ * of the group are waited for: nothing lives on once the probe is over. */
 static int
 end_helper (struct probe *probe)
 {
@@ -186,6 +190,8 @@ end_helper (struct probe *probe)
 
   kill (-probe->pid, SIGKILL);
   while (waitpid (probe->pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  while (waitpid (-probe->pid, NULL, 0) > 0 || errno == EINTR)
     continue;
   drain_noise (probe);
   return status;

@@ -267,7 +267,7 @@ obey (struct supervisor *self, const struct order *order)
 static void
 take_order (struct supervisor *self)
 {
-  struct order order;
+  struct order order = { 0 };
   int received;
 
   if (self->state == IDLE)

@@ -326,19 +326,18 @@ send_start (const struct keeper *keeper, const struct order *order, const char *
   union
   {
     char bytes[CMSG_SPACE (sizeof cargo->fds)];
-    struct cmsghdr align;
+    struct cmsghdr head;
   } control = { { 0 } };
   size_t fd_bytes = (size_t) cargo->count * sizeof (int);
   struct iovec parts[]
       = { { (void *) order, sizeof *order }, { (void *) text, cargo->text_fd < 0 ? order->text_bytes : 0 } };
   struct msghdr message
       = { .msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = CMSG_SPACE (fd_bytes) };
-  struct cmsghdr *head = CMSG_FIRSTHDR (&message);
 
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN (fd_bytes);
-  memcpy (CMSG_DATA (head), cargo->fds, fd_bytes);
+  control.head.cmsg_level = SOL_SOCKET;
+  control.head.cmsg_type = SCM_RIGHTS;
+  control.head.cmsg_len = CMSG_LEN (fd_bytes);
+  memcpy (CMSG_DATA (&control.head), cargo->fds, fd_bytes);
   return sendmsg (keeper->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
