@@ -81,7 +81,8 @@ static void
 send_exit (struct command *command)
 {
   const struct report *report = &command->report;
-  struct writer payload = { 0 };
+  unsigned char array[128];
+  struct writer payload = WRITER_ON (array);
   uint32_t outcome;
   int32_t exit_code;
   int32_t signal_number;
@@ -158,7 +159,8 @@ input_moved (struct input *input)
 {
   struct command *command = LOOP_OBJECT (struct command, input, input);
   uint64_t credit = input_take_credit (input);
-  struct writer payload = { 0 };
+  unsigned char array[64];
+  struct writer payload = WRITER_ON (array);
 
   if (credit == 0 || command->session == NULL)
     return;

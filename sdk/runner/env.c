@@ -55,24 +55,20 @@ merge (struct entry *entries, size_t count)
   return kept;
 }
 
-/* The block's strings as entries; one without "=" is no variable and is left out. */
-static size_t
+/* The block's strings as entries. */
+static void
 split_block (const struct env *block, struct entry *entries)
 {
   const char *text = (const char *) block->text.bytes;
-  size_t used = 0;
 
-  for (uint32_t i = 0; i < block->count; i++, text += strlen (text) + 1)
+  for (uint32_t i = 0; i < block->count; i++)
     {
       size_t name_bytes = strcspn (text, "=");
       const char *value = text + name_bytes + 1;
 
-      if (name_bytes == 0 || text[name_bytes] == '\0')
-        continue;
-      entries[used] = (struct entry){ text, value, (uint32_t) name_bytes, (uint32_t) strlen (value), (uint32_t) used };
-      used++;
+      entries[i] = (struct entry){ text, value, (uint32_t) name_bytes, (uint32_t) strlen (value), i };
+      text = value + strlen (value) + 1;
     }
-  return used;
 }
 
 static int
@@ -99,6 +95,11 @@ read_entries (struct reader *reader, uint32_t count, struct entry *entries, uint
 static void
 write_entries (const struct entry *entries, size_t count, struct env *to)
 {
+  size_t bytes = 0;
+
+  for (size_t i = 0; i < count; i++)
+    bytes += (size_t) entries[i].name_bytes + 1 + entries[i].value_bytes + 1;
+  writer_expect (&to->text, bytes);
   for (size_t i = 0; i < count; i++)
     {
       writer_bytes (&to->text, entries[i].name, entries[i].name_bytes);
@@ -109,34 +110,70 @@ write_entries (const struct entry *entries, size_t count, struct env *to)
   to->count += (uint32_t) count;
 }
 
+/* The usual case: nothing is sorted. */
+static void
+copy_block (const struct env *base, struct env *to)
+{
+  writer_bytes (&to->text, base->text.bytes, base->text.count);
+  to->count += base->count;
+}
+
+static int
+read_and_merge (struct reader *reader, uint32_t listed, const struct env *base, struct env *to,
+                struct compute_error *err)
+{
+  uint32_t count = base != NULL ? base->count : 0;
+  struct entry *entries = malloc (((size_t) count + listed) * sizeof *entries);
+  int result;
+
+  if (entries == NULL)
+    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the environment");
+  if (base != NULL)
+    split_block (base, entries);
+  result = read_entries (reader, listed, entries + count, count, err);
+  if (result == 0 && !reader->failed)
+    write_entries (entries, merge (entries, (size_t) count + listed), to);
+  free (entries);
+  return result;
+}
+
 int
 env_read (struct reader *reader, const struct env *base, struct env *to, struct compute_error *err)
 {
   uint32_t listed = reader_count (reader, 8);
-  struct entry *entries;
-  size_t count;
-  int result;
+  int result = 0;
 
-  if (reader->failed)
-    return 0;
-  entries = malloc (((size_t) (base != NULL ? base->count : 0) + listed + 1) * sizeof *entries);
-  if (entries == NULL)
-    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the environment");
-  count = base != NULL ? split_block (base, entries) : 0;
-  result = read_entries (reader, listed, entries + count, (uint32_t) count, err);
-  count += listed;
-  if (result == 0 && !reader->failed)
-    write_entries (entries, listed > 0 ? merge (entries, count) : count, to);
-  free (entries);
+  if (listed > 0)
+    result = read_and_merge (reader, listed, base, to, err);
+  else if (base != NULL && !reader->failed)
+    copy_block (base, to);
   if (result == 0 && to->text.failed)
     result = compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the environment");
   return result;
 }
 
+/* A string without a name and "=" is no variable. */
+static int
+is_variable (const char *text)
+{
+  size_t name_bytes = strcspn (text, "=");
+
+  return name_bytes > 0 && text[name_bytes] == '=';
+}
+
 int
 env_own (struct env *to, struct compute_error *err)
 {
-  for (char **at = environ; *at != NULL; at++, to->count++)
-    writer_bytes (&to->text, *at, strlen (*at) + 1);
+  size_t bytes = 0;
+
+  for (char **at = environ; *at != NULL; at++)
+    bytes += strlen (*at) + 1;
+  writer_expect (&to->text, bytes);
+  for (char **at = environ; *at != NULL; at++)
+    if (is_variable (*at))
+      {
+        writer_bytes (&to->text, *at, strlen (*at) + 1);
+        to->count++;
+      }
   return to->text.failed ? compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the environment") : 0;
 }

@@ -241,7 +241,8 @@ files_put (const char *path, uint32_t mode, struct compute_error *err)
 static int
 send_head (const struct stat *file)
 {
-  struct writer head = { 0 };
+  unsigned char array[64];
+  struct writer head = WRITER_ON (array);
   int result;
 
   writer_u32 (&head, file->st_mode & 07777);

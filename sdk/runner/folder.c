@@ -2,7 +2,6 @@
 #include "folder.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,15 +19,11 @@ make_all (char *path)
 }
 
 int
-folder_make (const char *path, struct compute_error *err)
+folder_make (char *path, struct compute_error *err)
 {
-  char *copy = strdup (path);
   int fd;
 
-  if (copy == NULL)
-    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the path of the working directory");
-  make_all (copy);
-  free (copy);
+  make_all (path);
   fd = open (path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return compute_error_set (err, COMPUTE_E_NOT_STARTED, errno, "cannot make the working directory '%s': %s", path,

@@ -258,11 +258,11 @@ main (int argc, char **argv)
     {
       loop_round ();
       session_flush_all ();
-      if (!stopping)
+      if (!stopping && instance.configured)
         pool_prepare ();
     }
   listen_close ();
   session_bye_all (pool_close ());
-  instance_close ();
+  pool_wait ();
   return status;
 }

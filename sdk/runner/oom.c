@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES (3 * PATH_MAX)
+#define TEXT_BYTES 4096 /* of a file in /proc or /sys */
 
 static int counter_fd = -1;
 
@@ -23,86 +23,76 @@ has_word (const char *list, const char *word)
   return 0;
 }
 
-/* Finds this process's cgroup of the controller ("": version 2) in /proc/self/cgroup, "4:cpu,memory:/PATH". */
-static int
-find_group (const char *controller, char *ret_path)
+/* Reads the start of a file as a string, "" where that fails. */
+static void
+read_text (int fd, char *text, size_t room)
 {
-  FILE *file = fopen ("/proc/self/cgroup", "re");
-  char line[LINE_MAX_BYTES];
-  char controllers[LINE_MAX_BYTES];
-  int found = 0;
+  ssize_t count = fd >= 0 ? pread (fd, text, room - 1, 0) : -1;
 
-  while (file != NULL && !found && fgets (line, sizeof line, file) != NULL)
-    {
-      *controllers = '\0';
-      found = (sscanf (line, "%*d:%[^:]:%[^\n]", controllers, ret_path) == 2 && has_word (controllers, controller))
-              || (*controller == '\0' && sscanf (line, "0::%[^\n]", ret_path) == 1);
-    }
-  if (file != NULL)
-    (void) fclose (file);
-  return found;
+  text[count > 0 ? count : 0] = '\0';
 }
 
-/* Finds where a hierarchy is mounted, and which of its groups is seen there: in a container that is often not the root.
- */
-static int
-find_mount (const char *type, const char *controller, char *ret_root, char *ret_point)
+/* Finds this process's cgroup of the controller ("": version 2) among lines like "4:cpu,memory:/GROUP", which it takes
+ * apart. */
+static const char *
+find_group (char *lines, const char *controller)
 {
-  FILE *file = fopen ("/proc/self/mountinfo", "re");
-  char line[LINE_MAX_BYTES];
-  char line_type[64];
-  char options[LINE_MAX_BYTES];
-  int found = 0;
+  char *rest;
 
-  while (file != NULL && !found && fgets (line, sizeof line, file) != NULL)
+  for (char *line = strtok_r (lines, "\n", &rest); line != NULL; line = strtok_r (NULL, "\n", &rest))
     {
-      const char *rest = strstr (line, " - ");
+      char *list = strchr (line, ':');
+      char *group = list != NULL ? strchr (list + 1, ':') : NULL;
 
-      found = rest != NULL && sscanf (rest, " - %63s %*s %s", line_type, options) == 2 && strcmp (line_type, type) == 0
-              && (*controller == '\0' || has_word (options, controller))
-              && sscanf (line, "%*d %*d %*s %4095s %4095s", ret_root, ret_point) == 2;
+      if (group == NULL)
+        continue;
+      *group = '\0';
+      if (*controller == '\0' ? list[1] == '\0' : has_word (list + 1, controller))
+        return group + 1;
     }
-  if (file != NULL)
-    (void) fclose (file);
-  return found;
+  return NULL;
 }
 
+/* In a container without a cgroup namespace the group is named as the host sees it, and its files are at the top. */
 static int
-open_counter (const char *type, const char *controller, const char *name)
+open_counter (const char *controller, const char *point, const char *name)
 {
-  char group[LINE_MAX_BYTES];
-  char root[PATH_MAX];
-  char point[PATH_MAX];
-  char path[3 * PATH_MAX];
-  const char *below = group;
+  int fd = open ("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  char lines[TEXT_BYTES];
+  char path[TEXT_BYTES + 64];
+  const char *group;
 
-  if (!find_group (controller, group) || !find_mount (type, controller, root, point))
+  read_text (fd, lines, sizeof lines);
+  if (fd >= 0)
+    (void) close (fd);
+  group = find_group (lines, controller);
+  if (group == NULL)
     return -1;
-  if (strcmp (root, "/") != 0)
-    below = strncmp (group, root, strlen (root)) == 0 ? group + strlen (root) : "";
-  if (snprintf (path, sizeof path, "%s%s/%s", point, below, name) >= (int) sizeof path)
-    return -1;
+  (void) snprintf (path, sizeof path, "%s%s/%s", point, group, name);
   counter_fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (counter_fd < 0)
+    {
+      (void) snprintf (path, sizeof path, "%s/%s", point, name);
+      counter_fd = open (path, O_RDONLY | O_CLOEXEC);
+    }
   return counter_fd;
 }
 
+/* Where systemd and every container engine mount the two versions. */
 void
 oom_open (void)
 {
-  if (open_counter ("cgroup", "memory", "memory.oom_control") < 0)
-    (void) open_counter ("cgroup2", "", "memory.events");
+  if (open_counter ("memory", "/sys/fs/cgroup/memory", "memory.oom_control") < 0)
+    (void) open_counter ("", "/sys/fs/cgroup", "memory.events");
 }
 
 uint64_t
 oom_kills (void)
 {
-  char text[1024];
-  ssize_t count = counter_fd >= 0 ? pread (counter_fd, text, sizeof text - 1, 0) : -1;
+  char text[TEXT_BYTES];
   const char *at = text;
 
-  if (count <= 0)
-    return 0;
-  text[count] = '\0';
+  read_text (counter_fd, text, sizeof text);
   while (at != NULL && strncmp (at, "oom_kill ", 9) != 0)
     {
       at = strchr (at, '\n');

@@ -10,13 +10,13 @@
 
 #define OUTPUT_MAX (256u * 1024)    /* with so much unwritten, no more output of commands is taken in */
 #define ALL_MAX (16u * 1024 * 1024) /* so much unwritten is a host that does not read */
-#define KEPT_ROOM (OUTPUT_MAX + 2 * (FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX))
+#define FIRST_ROOM 4096
 
 /* Makes room for count bytes after what is there. Returns where, or NULL. */
 static unsigned char *
 reserve (struct outbox *outbox, size_t count)
 {
-  size_t room = outbox->room > 0 ? outbox->room : KEPT_ROOM;
+  size_t room = outbox->room > 0 ? outbox->room : FIRST_ROOM;
   unsigned char *bytes;
 
   if (outbox->failed || outbox->count + count > ALL_MAX)

@@ -469,16 +469,26 @@ pool_close (void)
   int dirty = 0;
 
   for (const struct keeper *keeper = keepers; keeper != NULL; keeper = keeper->next)
-    if (keeper->pid > 0)
-      (void) kill (keeper->pid, SIGKILL);
-  while (keepers != NULL)
     {
-      dirty |= keepers->use != KEEPER_IDLE;
-      if (keepers->pid > 0)
-        (void) waitpid (keepers->pid, NULL, 0);
-      discard (keepers);
+      dirty |= keeper->use != KEEPER_IDLE;
+      if (keeper->pid > 0)
+        (void) kill (keeper->pid, SIGKILL);
     }
   if (dirty)
-    pass = end_signal_all (SIGKILL, NULL);
+    {
+      pool_wait ();
+      pass = end_signal_all (SIGKILL, NULL);
+    }
   return pass.sent + pass.denied;
+}
+
+void
+pool_wait (void)
+{
+  for (struct keeper *keeper = keepers; keeper != NULL; keeper = keeper->next)
+    if (keeper->pid > 0)
+      {
+        (void) waitpid (keeper->pid, NULL, 0);
+        keeper->pid = 0;
+      }
 }

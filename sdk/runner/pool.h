@@ -23,8 +23,8 @@ void pool_order (struct keeper *keeper, enum order_kind kind, uint32_t number);
 /* The command has been answered; what background children may still write goes to nobody. Takes both streams. */
 void pool_release (struct keeper *keeper, struct stream **streams);
 
-/* Sees to it that a keeper will be ready: the first at once, a spare when a command runs for longer than a moment. At
- * the end of a round, when nothing is waiting for it. */
+/* Sees to it that a keeper will be ready: the first when the instance is, a spare when a command runs for longer than a
+ * moment. At the end of a round, when nothing is waiting for it. */
 void pool_prepare (void);
 
 /* SIGCHLD came. */
@@ -36,7 +36,10 @@ void pool_stop (void);
 /* Nothing runs any more, but for what could not be ended. */
 int pool_is_quiet (void);
 
-/* Ends the keepers. Returns how many processes could not be ended. */
+/* Kills the keepers. Returns how many processes could not be ended. */
 uint32_t pool_close (void);
+
+/* Waits for them: no zombie is left to whoever inherits it. */
+void pool_wait (void);
 
 #endif

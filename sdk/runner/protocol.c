@@ -135,30 +135,42 @@ reader_done (const struct reader *reader)
   return !reader->failed && reader->at == reader->end;
 }
 
+static void
+grow (struct writer *writer, size_t room)
+{
+  unsigned char *bytes = realloc (writer->borrowed ? NULL : writer->bytes, room);
+
+  if (bytes == NULL)
+    {
+      writer->failed = 1;
+      return;
+    }
+  if (writer->borrowed && writer->count > 0)
+    memcpy (bytes, writer->bytes, writer->count);
+  writer->bytes = bytes;
+  writer->room = room;
+  writer->borrowed = 0;
+}
+
+void
+writer_expect (struct writer *writer, size_t count)
+{
+  size_t room = writer->room > 0 ? writer->room : 256;
+
+  while (room - writer->count < count)
+    room *= 2;
+  if (room != writer->room && !writer->failed)
+    grow (writer, room);
+}
+
 static unsigned char *
 writer_reserve (struct writer *writer, size_t count)
 {
-  unsigned char *bytes;
-  size_t room = writer->room > 0 ? writer->room : 256;
-
+  writer_expect (writer, count);
   if (writer->failed)
     return NULL;
-  while (room - writer->count < count)
-    room *= 2;
-  if (room != writer->room)
-    {
-      bytes = realloc (writer->bytes, room);
-      if (bytes == NULL)
-        {
-          writer->failed = 1;
-          return NULL;
-        }
-      writer->bytes = bytes;
-      writer->room = room;
-    }
-  bytes = writer->bytes + writer->count;
   writer->count += count;
-  return bytes;
+  return writer->bytes + writer->count - count;
 }
 
 static void
@@ -207,6 +219,7 @@ writer_string (struct writer *writer, const char *text, size_t count)
 void
 writer_free (struct writer *writer)
 {
-  free (writer->bytes);
+  if (!writer->borrowed)
+    free (writer->bytes);
   *writer = (struct writer){ 0 };
 }

@@ -90,14 +90,22 @@ struct writer
   unsigned char *bytes;
   size_t count;
   size_t room;
+  int borrowed; /* bytes is the caller's array */
   int failed;
 };
+
+/* A writer that takes memory only for what the array has no room for: most frames are short. */
+#define WRITER_ON(array) ((struct writer){ .bytes = (array), .room = sizeof (array), .borrowed = 1 })
 
 void writer_u8 (struct writer *writer, uint8_t value);
 void writer_u32 (struct writer *writer, uint32_t value);
 void writer_u64 (struct writer *writer, uint64_t value);
 void writer_bytes (struct writer *writer, const void *bytes, size_t count);
 void writer_string (struct writer *writer, const char *text, size_t count);
+
+/* Makes room for count more bytes at once. */
+void writer_expect (struct writer *writer, size_t count);
+
 void writer_free (struct writer *writer);
 
 #endif

@@ -14,7 +14,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define INBOX_ROOM (2 * (FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX))
 #define LAST_WORDS_MS 1000 /* how long the runner's end waits for a host to read */
 
 static struct session *sessions;
@@ -30,7 +29,8 @@ session_frame (struct session *session, uint8_t type, uint32_t id, struct writer
 void
 session_fail (struct session *session, uint32_t id, const struct compute_error *error)
 {
-  struct writer payload = { 0 };
+  unsigned char array[64];
+  struct writer payload = WRITER_ON (array);
 
   writer_u32 (&payload, (uint32_t) error->code);
   writer_u32 (&payload, (uint32_t) error->sys_errno);
@@ -53,7 +53,6 @@ close_session (struct session *session)
   loop_forget (&session->lease);
   outbox_free (&session->outbox);
   writer_free (&session->message);
-  free (session->inbox);
   free (session);
   if (closed != NULL)
     closed ();
@@ -76,7 +75,8 @@ broken (struct session *session, const char *rule)
 static void
 welcome (struct session *session)
 {
-  struct writer payload = { 0 };
+  unsigned char array[64];
+  struct writer payload = WRITER_ON (array);
 
   writer_bytes (&payload, PROTOCOL_MAGIC, 4);
   writer_u32 (&payload, PROTOCOL_VERSION);
@@ -259,7 +259,7 @@ static void
 session_readable (struct watch *watch, uint32_t events)
 {
   struct session *session = LOOP_OBJECT (struct session, in, watch);
-  ssize_t count = read (watch->fd, session->inbox + session->in_count, INBOX_ROOM - session->in_count);
+  ssize_t count = read (watch->fd, session->inbox + session->in_count, sizeof session->inbox - session->in_count);
 
   (void) events;
   if (count < 0 && (errno == EAGAIN || errno == EINTR))
@@ -294,11 +294,8 @@ session_open (int in_fd, int out_fd, void (*closed) (void))
   struct session *session = calloc (1, sizeof *session);
   int saved;
 
-  if (session != NULL)
-    session->inbox = malloc (INBOX_ROOM);
-  if (session == NULL || session->inbox == NULL)
+  if (session == NULL)
     {
-      free (session);
       (void) close (in_fd);
       (void) close (out_fd);
       return -1;
@@ -364,21 +361,17 @@ session_count (void)
 void
 session_bye_all (uint32_t survivors)
 {
-  while (sessions != NULL)
+  for (struct session *session = sessions; session != NULL; session = session->next)
     {
-      struct session *session = sessions;
-      struct writer payload = { 0 };
+      unsigned char array[64];
+      struct writer payload = WRITER_ON (array);
       struct pollfd poll_fd = { .fd = session->out.fd, .events = POLLOUT };
 
       writer_u32 (&payload, survivors);
       if (session->wants_bye)
         session_frame (session, FRAME_BYE, 0, &payload);
-      else
-        writer_free (&payload);
       while (outbox_flush (&session->outbox, session->out.fd) == 0 && session->outbox.count > 0
              && poll (&poll_fd, 1, LAST_WORDS_MS) > 0)
         ;
-      session->closed = NULL;
-      close_session (session);
     }
 }

@@ -15,8 +15,7 @@ struct session
   struct watch in;
   struct watch out; /* waits only while the outbox cannot be written */
   struct outbox outbox;
-  unsigned char *inbox;
-  size_t in_count;
+  size_t in_count;       /* of inbox */
   struct writer message; /* CONFIGURE or START put together from MORE frames */
   uint8_t message_type;  /* 0: none is under way */
   uint32_t message_id;
@@ -27,6 +26,7 @@ struct session
   int broken;    /* to be closed at the end of the round */
   void (*closed) (void);
   struct session *next;
+  unsigned char inbox[2 * (FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX)];
 };
 
 /* Takes both descriptors (which must differ). closed is told when the connection has ended, whoever ended it. Returns
@@ -42,7 +42,7 @@ int session_count (void);
 /* The end of each round of the loop: writes what has come together, closes what is broken. */
 void session_flush_all (void);
 
-/* The runner's end: BYE to those who asked for it, then all are closed. */
+/* The runner's end, which closes and frees what is left: BYE to those who asked for it. */
 void session_bye_all (uint32_t survivors);
 
 #endif

@@ -34,7 +34,7 @@ static int stopping;
  */
 
 int
-folder_make (const char *path, struct compute_error *err)
+folder_make (char *path, struct compute_error *err)
 {
   return strlen (path) % 5 == 4 ? compute_error_set (err, COMPUTE_E_NOT_STARTED, 0, "no folder '%s'", path) : 0;
 }
