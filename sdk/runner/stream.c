@@ -17,8 +17,8 @@
 #define STEPS_MAX 4         /* in one go, for the sake of the others */
 #define FLOOD (256u * 1024) /* so much since it was last slow */
 #define LARGE_PIPE (1024 * 1024)
-#define VISIT_EVERY_US 500
-#define VISIT_WORTH (32u * 1024) /* less at a visit is slow */
+#define VISIT_EVERY_US 150
+#define VISIT_WORTH (16u * 1024) /* less at a visit is slow */
 
 enum step
 {
