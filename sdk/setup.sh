@@ -99,13 +99,12 @@ setup_build ()
   ninja -C build
 }
 
-# setup_test FOLDER [MESON TEST OPTION...]: runs the tests of a build; what failed comes last, then the sum. Most tests
-# wait more than they compute.
+# setup_test FOLDER [MESON TEST OPTION...]: runs the tests of a build; what failed comes last, then the sum.
 setup_test ()
 {
   rm -f "$1"/meson-logs/testlog*.json
   status=0
-  meson test --num-processes $(($(nproc) * 2)) -C "$@" --no-rebuild || status=$?
+  meson test -C "$@" --no-rebuild || status=$?
   python3 tests/sum.py "$1"/meson-logs/testlog*.json || status=1
   return "$status"
 }
