@@ -242,10 +242,10 @@ take_frames (struct session *session)
 
   while ((result = frame_parse (session->inbox + at, session->in_count - at, &frame)) > 0)
     {
-      if (session->lease_ms > 0)
-        session->lease.at_us = clock_after_ms (session->lease_ms);
       if (on_frame (session, &frame) != 0)
         return -1;
+      if (session->lease_ms > 0)
+        session->lease.at_us = clock_after_ms (session->lease_ms);
       at += FRAME_HEADER_BYTES + frame.length;
     }
   if (result < 0)

@@ -176,6 +176,11 @@ def test_a_lease_that_runs_out_is_a_closed_pipe():
         assert runner.child.wait(10) == 0 and not alive(last)
 
 
+def test_a_lease_runs_from_the_first_frame_on():
+    with Runner(lease_ms=400) as runner:
+        assert runner.child.wait(10) == 0
+
+
 HOST = """
 import os, sys, time
 from frames import Runner, alive, wait_true
