@@ -343,7 +343,7 @@ session_flush_all (void)
   for (struct session *session = sessions; session != NULL; session = next)
     {
       next = session->next;
-      if (session->outbox.count > 0 || session->broken)
+      if (session->outbox.count > 0 || session->outbox.failed || session->broken)
         flush (session);
     }
 }

@@ -2,7 +2,9 @@
 """The rules of the wire: what the runner takes and what it refuses."""
 
 import os
+import resource
 import struct
+import time
 
 import tap
 from frames import (ARGV, CANCEL, CANCELLED, CONFIGURE, EXITED, GET, HELLO, INVALID, MORE, PAYLOAD_MAX, PING, PONG, PROTOCOL, SHELL,
@@ -228,6 +230,18 @@ def test_a_host_that_never_reads_is_left():
                 os.write(runner.write_fd, frame(PING) * 5000)
         except BrokenPipeError:
             pass
+
+
+def test_a_runner_without_memory_for_output_closes():
+    if 'SANITIZED' in os.environ:
+        raise tap.Skip('a sanitizer cannot do without memory')
+    with Runner() as runner:
+        runner.begin('sleep 0.5; echo on')
+        time.sleep(0.2)
+        with open(f'/proc/{runner.pid}/statm') as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        resource.prlimit(runner.pid, resource.RLIMIT_AS, (size, size))
+        runner.wait_closed()
 
 
 tap.main(globals())
