@@ -104,11 +104,11 @@ write_all (int fd, const void *from, size_t count)
   return 0;
 }
 
-/* TERM, which had to wait until now, does this. */
+/* TERM, which had to wait until now, does this, once. */
 static void
 allow_term (void (*handler) (int number))
 {
-  struct sigaction action = { .sa_handler = handler };
+  struct sigaction action = { .sa_handler = handler, .sa_flags = (int) SA_RESETHAND };
   sigset_t set;
 
   (void) sigaction (SIGTERM, &action, NULL);
@@ -127,10 +127,10 @@ static struct
 } temporary;
 
 static void
-remove_and_exit (int number)
+remove_and_die (int number)
 {
   (void) unlinkat (temporary.folder_fd, temporary.name, 0);
-  _exit (128 + number);
+  (void) raise (number); /* an exit of its own would say that it had come to its end */
 }
 
 /* Returns its descriptor, or -1 with errno. */
@@ -232,7 +232,7 @@ files_put (const char *path, uint32_t mode, struct compute_error *err)
   fd = make_temporary ();
   if (fd < 0)
     return fail (err, "make", path);
-  allow_term (remove_and_exit);
+  allow_term (remove_and_die);
   return fill_and_rename (fd, path, name, mode, err);
 }
 

@@ -249,6 +249,11 @@ def test_a_killed_transfer_is_an_error():
         assert wait_true(lambda: os.listdir(folder))
         runner.signal(id, signal.SIGKILL)
         refused(runner.finish(id), SYSTEM, "'file'")
+        id = runner.begin(['other'], kind=PUT, stdin=1)
+        assert wait_true(lambda: len(os.listdir(folder)) == 2)
+        runner.signal(id, signal.SIGTERM)
+        refused(runner.finish(id), SYSTEM, "'other'")
+        assert len(os.listdir(folder)) == 1
 
 
 def test_many_transfers_at_once():
