@@ -69,14 +69,13 @@ split_text (struct launch *launch)
   return 0;
 }
 
-/* A file without a name that holds the script. */
+/* Returns 0, or -1 with errno. */
 static int
-hold_script (const char *script)
+write_script (int fd, const char *script)
 {
-  int fd = memfd_create ("script", MFD_CLOEXEC);
   size_t bytes = strlen (script);
 
-  if (fd < 0 || write (fd, SCRIPT_START, strlen (SCRIPT_START)) < 0)
+  if (write (fd, SCRIPT_START, strlen (SCRIPT_START)) < 0)
     return -1;
   while (bytes > 0)
     {
@@ -86,6 +85,20 @@ hold_script (const char *script)
         return -1;
       script += count;
       bytes -= (size_t) count;
+    }
+  return 0;
+}
+
+/* A file without a name that holds the script. Returns its descriptor, or -1 with errno. */
+static int
+hold_script (const char *script)
+{
+  int fd = memfd_create ("script", MFD_CLOEXEC);
+
+  if (fd >= 0 && write_script (fd, script) != 0)
+    {
+      (void) close (fd);
+      fd = -1;
     }
   return fd;
 }

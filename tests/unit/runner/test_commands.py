@@ -3,12 +3,13 @@
 
 import fcntl
 import os
+import resource
 import signal
 import tempfile
 
 import tap
-from frames import (CANCELLED, EXITED, INVALID, NOT_STARTED, SIGNALED, STDERR_TRUNCATED, STDOUT_TRUNCATED, TIMED_OUT, UNSET,
-                    Runner)
+from frames import (CANCELLED, EXITED, INVALID, NOT_STARTED, SIGNALED, STDERR_TRUNCATED, STDOUT_TRUNCATED, SYSTEM, TIMED_OUT,
+                    UNSET, Runner, below)
 
 
 def same(result, outcome, exit_code, number=0):
@@ -139,6 +140,18 @@ def test_a_long_script_leaves_no_descriptor():
         result = runner.run(script)
         assert b'memfd' not in result.stdout, result
         assert result.stdout.split()[-4:] == [b'0', b'1', b'2', b'3'], result  # 3: the folder that ls reads
+
+
+def test_a_long_script_that_cannot_be_held_leaves_no_descriptor():
+    script = b'#' * 200000
+    limit = len(script) + 5  # room for the words in one file, and not for what goes before them in another
+    with Runner(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) as runner:
+        held = set()
+        for _ in range(5):
+            result = runner.run(script, env={}, replace=1)
+            assert result.failed and result.failed[0] == SYSTEM, result
+            held.add(sum(len(os.listdir(f'/proc/{pid}/fd')) for pid in below(runner.pid)))
+        assert len(held) == 1, held
 
 
 def test_a_script_may_begin_with_a_dash():
