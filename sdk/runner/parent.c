@@ -13,7 +13,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define LOOK_EVERY_MS 500 /* where there are no pidfds (before Linux 5.3) */
+#define LOOK_EVERY_MS 500 /* where there are no pidfds (before Linux 5.3, or a filter of system calls refuses them) */
 
 static pid_t parent_pid;
 static void (*parent_died) (void);
@@ -44,7 +44,7 @@ parent_watch (pid_t pid, void (*died) (void))
   parent_pid = pid;
   parent_died = died;
   watch.fd = (int) syscall (SYS_pidfd_open, pid, 0);
-  if (watch.fd < 0 && errno != ENOSYS && errno != ESRCH)
+  if (watch.fd < 0 && errno != ENOSYS && errno != EPERM && errno != ESRCH)
     return -1;
   loop_timer (&timer);
   return watch.fd >= 0 ? loop_watch (&watch, EPOLLIN) : 0;

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The program around the protocol: its options, its socket, its place in a container, kills for memory."""
 
+import ctypes
+import errno
 import os
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
 import time
 
 import tap
-from frames import (CANCELLED, EXITED, OUT_OF_MEMORY, SIGNALED, Closed, Runner, Visitor, alive, below, lasting, processes,
-                    wait_true)
+from frames import (CANCELLED, EXITED, OUT_OF_MEMORY, SIGNALED, TIMED_OUT, Closed, Runner, Visitor, alive, below,
+                    lasting, processes, wait_true)
 
 PROGRAM = os.environ['COMPUTE_RUNNER']
 
@@ -146,6 +149,29 @@ def test_many_connections_wait_for_descriptors():
             visitor.close()
         visitors[-1].close()
         assert Visitor(daemon.path).run('echo on').stdout == b'on\n'
+
+
+def deny(*numbers):
+    """For a child to be: these system calls fail as those that a container's filter does not know."""
+    step = struct.Struct('HBBI')
+    code = step.pack(0x20, 0, 0, 0)  # load the number
+    for number in numbers:
+        code += step.pack(0x15, 0, 1, number) + step.pack(0x06, 0, 0, 0x50000 | errno.EPERM)
+    code = ctypes.create_string_buffer(code + step.pack(0x06, 0, 0, 0x7fff0000), len(code) + 8)
+    program = struct.pack('@HP', len(code) // 8, ctypes.addressof(code))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    if prctl(38, 1, 0, 0, 0) != 0 or prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), 'no filter')
+
+
+def test_newer_system_calls_are_not_relied_on():
+    for name, number in {'pidfd_open': 434, 'close_range': 436, 'epoll_pwait2': 441}.items():
+        with Runner('--with-parent', preexec_fn=lambda: deny(number)) as runner:
+            assert runner.configure() is None, name
+            assert runner.run('sleep 0.1; echo on').stdout == b'on\n', name
+            last = lasting()
+            result = runner.run(f'setsid {last} & wait', timeout_ms=300)
+            assert result.outcome == TIMED_OUT and not alive(last), (name, result)
 
 
 def test_ends_by_term_with_its_socket():
