@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "listen.h"
 
+#include "clock.h"
 #include "loop.h"
 #include "session.h"
 
@@ -15,8 +16,10 @@
 #include <unistd.h>
 
 #define WAITING_MAX 128
+#define AGAIN_AFTER_MS 100 /* when there was no descriptor or memory for a connection, which goes on waiting */
 
 static struct watch listener = { .fd = -1 };
+static struct timer again_timer;
 static int folder_fd = -1;
 static char socket_name[sizeof ((struct sockaddr_un *) 0)->sun_path];
 static void (*session_closed) (void);
@@ -117,7 +120,17 @@ accept_one (struct watch *watch, uint32_t events)
   if (fd >= 0)
     (void) close (fd);
   else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-    (void) loop_watch (watch, 0);
+    {
+      (void) loop_watch (watch, 0);
+      again_timer.at_us = clock_after_ms (AGAIN_AFTER_MS);
+    }
+}
+
+static void
+accept_again (struct timer *timer)
+{
+  (void) timer;
+  (void) loop_watch (&listener, EPOLLIN);
 }
 
 int
@@ -125,13 +138,9 @@ listen_begin (void (*closed) (void))
 {
   session_closed = closed;
   listener.ready = accept_one;
+  again_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = accept_again };
+  loop_timer (&again_timer);
   return loop_watch (&listener, EPOLLIN);
-}
-
-void
-listen_again (void)
-{
-  (void) loop_watch (&listener, EPOLLIN);
 }
 
 void

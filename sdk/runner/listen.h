@@ -11,9 +11,6 @@ int listen_open (const char *path);
 /* Makes every connection a session, from now on; closed as for session_open. Returns 0, or -1 with errno. */
 int listen_begin (void (*closed) (void));
 
-/* A session has ended, so there may be descriptors again for those that wait. */
-void listen_again (void);
-
 /* Removes the socket. */
 void listen_close (void);
 

@@ -74,7 +74,6 @@ visitor_left (void)
 {
   if (session_count () == 0 && !instance.configured)
     runner_stop ();
-  listen_again ();
 }
 
 static void

@@ -4,6 +4,7 @@
 import ctypes
 import errno
 import os
+import resource
 import signal
 import stat
 import struct
@@ -12,8 +13,8 @@ import tempfile
 import time
 
 import tap
-from frames import (CANCELLED, EXITED, OUT_OF_MEMORY, SIGNALED, TIMED_OUT, Closed, Runner, Visitor, alive, below,
-                    lasting, processes, wait_true)
+from frames import (CANCELLED, EXITED, OUT_OF_MEMORY, SIGNALED, TIMED_OUT, WELCOME, Closed, Runner, Visitor, alive, below,
+                    hello, lasting, processes, wait_true)
 
 PROGRAM = os.environ['COMPUTE_RUNNER']
 
@@ -149,6 +150,19 @@ def test_many_connections_wait_for_descriptors():
             visitor.close()
         visitors[-1].close()
         assert Visitor(daemon.path).run('echo on').stdout == b'on\n'
+
+
+def test_connections_are_taken_again_after_a_lack_of_descriptors():
+    with Daemon() as daemon:
+        daemon.first.child.stdin.close()
+        daemon.first.wait_closed()
+        soft, hard = resource.prlimit(daemon.first.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.first.pid, resource.RLIMIT_NOFILE, (3, hard))
+        visitor = Visitor(daemon.path, greet=False)
+        time.sleep(0.3)
+        resource.prlimit(daemon.first.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        visitor.send(hello())
+        visitor.wait_for(WELCOME)
 
 
 def deny(*numbers):
