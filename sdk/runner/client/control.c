@@ -66,6 +66,9 @@ compute_runner_configure (struct compute_runner *runner, const struct compute_co
   put_message (&frames, FRAME_CONFIGURE, 0, &message);
   if (message.failed || frames.failed)
     result = compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory for the instance's environment");
+  else if (message.count > FRAME_MESSAGE_MAX)
+    result = compute_error_set (err, COMPUTE_E_INVALID, 0, "the instance's environment is larger than %u MiB",
+                                FRAME_MESSAGE_MAX >> 20);
   else
     result = control_ask (runner, &frames, &control, &arrival, &answer, err);
   writer_free (&message);

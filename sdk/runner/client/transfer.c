@@ -21,7 +21,10 @@ run_transfer (struct run *run, enum start_kind kind, const char *path, uint32_t 
   put_start (&message, kind, run->input_open, mode, &config);
   writer_u32 (&message, 1);
   put_text (&message, path);
-  result = run_start (run, call, &message, err);
+  if (message.count > FRAME_MESSAGE_MAX)
+    result = compute_error_set (err, COMPUTE_E_INVALID, 0, "the path is longer than %u MiB", FRAME_MESSAGE_MAX >> 20);
+  else
+    result = run_start (run, call, &message, err);
   writer_free (&message);
   if (result != 0)
     return result;

@@ -174,6 +174,9 @@ test_what_is_too_large_is_refused (void)
   g_autofree char *word = g_strnfill (bytes, 'x');
   const char *const words[] = { "true", word };
   struct compute_command command = COMPUTE_COMMAND_INIT;
+  struct compute_config config = COMPUTE_CONFIG_INIT;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  struct compute_pair env = { "A", NULL };
 
   command.script = word;
   run_command (run, place, &command, NULL);
@@ -184,6 +187,11 @@ test_what_is_too_large_is_refused (void)
   command.argc = 2;
   run_command (run, place, &command, NULL);
   g_assert_cmpint (run->code, ==, COMPUTE_E_INVALID);
+  env.value = word;
+  config.env = &env;
+  config.env_count = 1;
+  g_assert_cmpint (compute_runner_configure (place->runner, &config, &err), ==, COMPUTE_E_INVALID);
+  g_assert_cmpint (compute_runner_put (place->runner, word, 0600, 0, NULL, &err), ==, COMPUTE_E_INVALID);
   run_free (run_well (place, "true"));
 }
 
