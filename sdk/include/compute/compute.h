@@ -222,7 +222,8 @@ extern "C"
   X (ENDIAN, "Install the provider that was built for this machine's byte order.")                                     \
   X (MACHINE, "Install the provider that was built for this processor.")                                               \
   X (NOT_DSO, "A provider is a shared library; build it with -shared.")                                                \
-  X (NO_NOTE, "Not a provider, or built without COMPUTE_PROVIDER_DEFINE; it can still be loaded by name.")             \
+  X (NO_NOTE,                                                                                                          \
+     "Not a provider, or built without COMPUTE_PROVIDER_DEFINE; if it has the entry, it can be loaded by name.")       \
   X (BAD_NOTE, "Ask the vendor for a file whose note is intact.")                                                      \
   X (ABI_MAJOR, "Use a provider and a core of the same ABI major.")                                                    \
   X (ABI_TOO_NEW, "Update the core, or ask the vendor for a build against its ABI.")                                   \

@@ -113,6 +113,31 @@ test_every_fixture_has_its_reason (void)
     }
 }
 
+static int
+check_hint (void *user, const struct compute_candidate *candidate)
+{
+  (void) user;
+  g_assert_nonnull (strstr (candidate->hint, "if it has the entry, it can be loaded by name"));
+  return 0;
+}
+
+/* One hint serves a file with an entry, which can be loaded by name, and one without, which cannot. */
+static void
+test_a_file_without_an_entry_is_not_said_to_load (void)
+{
+  static const char *const files[]
+      = { "compute-provider-no-note.so", "compute-provider-no-note-no-entry.so", "libfixture-entry.so" };
+  struct compute_registry *registry = open_registry (NULL, 0, COMPUTE_REGISTRY_ONLY_PATHS);
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *path = fixture (files[i]);
+
+      g_assert_cmpint (compute_inspect_file (registry, path, 0, NULL, check_hint, NULL, NULL), ==, 0);
+    }
+  compute_registry_close (registry);
+}
+
 static void
 test_asan_is_told_where_the_process_lacks_it (void)
 {
@@ -514,6 +539,7 @@ test_odd_names_are_found_and_shown_without_controls (void)
 #define AREA "candidates"
 #define TESTS(X)                                                                                                       \
   X (every_fixture_has_its_reason)                                                                                     \
+  X (a_file_without_an_entry_is_not_said_to_load)                                                                      \
   X (asan_is_told_where_the_process_lacks_it)                                                                          \
   X (special_files_are_no_providers_and_block_nobody)                                                                  \
   X (relative_path_is_that_of_the_current_folder)                                                                      \
