@@ -39,6 +39,7 @@ struct keeper
   struct watch watch;
   enum use use;
   int gave_up;             /* what lingers cannot be ended */
+  uint32_t owed;           /* ORDER_CANCEL or ORDER_STOP, when the socket had no room for it; 0: none */
   struct timer patience;   /* when it should have reported long ago */
   struct command *command; /* until it is answered */
   struct stream *streams;  /* of answered commands */
@@ -173,6 +174,7 @@ become_idle (struct keeper *keeper)
   free_streams (keeper);
   keeper->use = KEEPER_IDLE;
   keeper->gave_up = 0;
+  keeper->owed = 0;
   keeper->idle_since_us = clock_us ();
   if (trim_timer.at_us == CLOCK_NEVER)
     trim_timer.at_us = clock_after_ms (IDLE_FOR_MS);
@@ -209,13 +211,32 @@ take_reports (struct keeper *keeper)
   return count < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
+/* A signal that finds no room is lost among so many others; what ends a command goes as soon as there is some. */
+static void
+send_order (struct keeper *keeper, uint32_t kind, uint32_t number)
+{
+  const struct order order = { .kind = kind, .number = number };
+  int full = send (keeper->watch.fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+
+  if (kind == ORDER_SIGNAL)
+    return;
+  keeper->owed = full ? kind : 0;
+  (void) loop_watch (&keeper->watch, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
 /* The end of the socket alone says little: only when the keeper has been waited for are its orphans ours. */
 static void
 keeper_ready (struct watch *watch, uint32_t events)
 {
+  struct keeper *keeper = LOOP_OBJECT (struct keeper, watch, watch);
+
   (void) events;
-  if (take_reports (LOOP_OBJECT (struct keeper, watch, watch)) != 0)
+  if (take_reports (keeper) != 0)
     (void) loop_watch (watch, 0);
+  else if (keeper->owed != 0)
+    send_order (keeper, keeper->owed, 0);
+  else
+    (void) loop_watch (watch, EPOLLIN);
 }
 
 /* ---- Killed keepers ---------------------------------------------------------------------------------------------- */
@@ -393,12 +414,11 @@ pool_start (struct command *command, const struct order *order, const char *text
 void
 pool_order (struct keeper *keeper, enum order_kind kind, uint32_t number)
 {
-  const struct order order = { .kind = kind, .number = number };
   int64_t patience = clock_after_ms (SLACK_MS);
 
   if (kind != ORDER_SIGNAL && patience < keeper->patience.at_us)
     keeper->patience.at_us = patience;
-  (void) send (keeper->watch.fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+  send_order (keeper, kind, number);
 }
 
 void

@@ -5,14 +5,15 @@ import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 import tap
-from frames import (CANCELLED, EXITED, LOST, SIGNALED, SURVIVORS, TIMED_OUT, Runner, alive, below, lasting, processes,
-                    wait_true)
+from frames import (CANCEL, CANCELLED, EXITED, LOST, SIGNAL, SIGNALED, SURVIVORS, TIMED_OUT, Runner, alive, below, frame,
+                    lasting, processes, wait_true)
 
 ESCAPES = {
     'a background child': '{0} & wait',
@@ -59,6 +60,15 @@ def test_a_cancel_ends_all_that_the_command_started():
             runner.cancel(id)
             assert runner.finish(id).outcome == CANCELLED, what
             assert not alive(last), what
+
+
+def test_a_cancel_is_not_lost_behind_signals():
+    with Runner() as runner:
+        last = lasting()
+        id = runner.begin(last)
+        assert wait_true(lambda: alive(last))
+        runner.send(frame(SIGNAL, id, struct.pack('<I', signal.SIGWINCH)) * 8000 + frame(CANCEL, id))
+        assert runner.finish(id).outcome == CANCELLED
 
 
 def test_what_ends_by_term_is_not_waited_for():
