@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define CONNECT_S 5
+#define LAST_MOMENTS_MS 1000 /* of a daemon that takes no connection any more */
 
 /* A record's state as of now. */
 static void
@@ -156,7 +157,22 @@ detached_start (const struct compute_provider_state *state, const struct compute
   return 0;
 }
 
-/* Ends the daemon. One that dies meanwhile, at the hands of another process or by itself, has ended, too. */
+/* True when the process has gone, or goes within its last moments. */
+static int
+goes_by_itself (const struct proof *proof)
+{
+  enum life life = proof_check (proof);
+
+  for (int ms = 0; life == LIFE_ALIVE && ms < LAST_MOMENTS_MS; ms += 10)
+    {
+      usleep (10000);
+      life = proof_check (proof);
+    }
+  return life == LIFE_GONE;
+}
+
+/* Ends the daemon. One that dies meanwhile, at the hands of another process or by itself, has ended, too; but TIMEOUT
+ * tells of what outlives it. */
 static int
 end_runner (const struct folder *folder, const struct record *record, struct compute_error *err)
 {
@@ -168,7 +184,7 @@ end_runner (const struct folder *folder, const struct record *record, struct com
       result = compute_runner_shutdown (link->runner, err);
       link_close (link);
     }
-  return result != 0 && proof_check (&record->proof) == LIFE_GONE ? 0 : result;
+  return result != 0 && result != COMPUTE_E_TIMEOUT && goes_by_itself (&record->proof) ? 0 : result;
 }
 
 int

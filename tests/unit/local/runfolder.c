@@ -3,6 +3,8 @@
 
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -344,6 +346,35 @@ test_an_instance_of_another_namespace_is_unknown (void)
 }
 
 /* The daemon runs already when its workdir turns out to be impossible: it goes again, with its folder. */
+static gpointer
+kill_soon (gpointer pid)
+{
+  g_usleep (200000);
+  g_assert_cmpint (kill (GPOINTER_TO_INT (pid), SIGKILL), ==, 0);
+  return NULL;
+}
+
+/* A runner that ends removes its socket first: whoever comes a moment later finds none, though the process lives. */
+static void
+test_one_that_is_ending_counts_as_ended (void)
+{
+  struct host *host = host_new ("r");
+  struct compute_instance instance;
+  g_autofree char *record = NULL, *socket = NULL, *text = NULL;
+  GThread *thread;
+
+  g_assert_cmpint (up (host, &instance, NULL), ==, 0);
+  record = g_build_filename (host->base, instance.id, RECORD_FILE, NULL);
+  socket = g_build_filename (host->base, instance.id, SOCKET_FILE, NULL);
+  g_assert_true (g_file_get_contents (record, &text, NULL, NULL));
+  g_assert_cmpint (g_unlink (socket), ==, 0);
+  thread = g_thread_new ("kill", kill_soon, GINT_TO_POINTER (atoi (strstr (text, "\npid=") + strlen ("\npid="))));
+  g_assert_cmpint (down (host, instance.id), ==, 0);
+  g_thread_join (thread);
+  g_assert_cmpuint (count_entries (host->base), ==, 0);
+  host_free (host);
+}
+
 static void
 test_a_start_that_fails_leaves_nothing (void)
 {
@@ -375,6 +406,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run-folder/an-instance-of-another-boot-is-gone", test_an_instance_of_another_boot_is_gone);
   g_test_add_func ("/run-folder/an-instance-of-another-namespace-is-unknown",
                    test_an_instance_of_another_namespace_is_unknown);
+  g_test_add_func ("/run-folder/one-that-is-ending-counts-as-ended", test_one_that_is_ending_counts_as_ended);
   g_test_add_func ("/run-folder/a-start-that-fails-leaves-nothing", test_a_start_that_fails_leaves_nothing);
   return g_test_run ();
 }
