@@ -193,12 +193,12 @@ extern "C"
   COMPUTE_API int compute_list_folders (struct compute_registry *registry, compute_folder_fn emit, void *user,
                                         struct compute_error *err);
 
-/* X (NAME, value, "word"): state of a candidate. OTHER_ARCH, NOT_PROVIDER and SHADOWED are quiet. Append only. */
+/* X (NAME, value, "word"): state of a candidate; none is 4. OTHER_ARCH, NOT_PROVIDER and SHADOWED are quiet. Append
+ * only. */
 #define COMPUTE_CANDIDATE_MAP(X)                                                                                       \
   X (OK, 1, "ok")                                                                                                      \
   X (FAILED, 2, "failed")                                                                                              \
   X (SHADOWED, 3, "shadowed")                                                                                          \
-  X (DISABLED, 4, "disabled")                                                                                          \
   X (OTHER_ARCH, 5, "other_arch")                                                                                      \
   X (NOT_PROVIDER, 6, "not_provider")
 

@@ -198,7 +198,6 @@ extern "C"
   X (OK, 1, "ok")                                                                                                      \
   X (FAILED, 2, "failed")                                                                                              \
   X (SHADOWED, 3, "shadowed")                                                                                          \
-  X (DISABLED, 4, "disabled")                                                                                          \
   X (OTHER_ARCH, 5, "other_arch")                                                                                      \
   X (NOT_PROVIDER, 6, "not_provider")
 
