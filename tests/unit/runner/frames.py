@@ -100,11 +100,16 @@ class Connection:
                     data = data[os.write(self.write_fd, data):]
                 except BlockingIOError:
                     pass
+                except (BrokenPipeError, ConnectionResetError):
+                    raise Closed()
             if not readable and not writable:
                 raise TimeoutError('the runner does not read')
 
     def receive(self):
-        data = os.read(self.read_fd, 1 << 20)
+        try:
+            data = os.read(self.read_fd, 1 << 20)
+        except ConnectionResetError:  # a socket's other end was closed with frames of ours unread
+            data = b''
         if not data:
             raise Closed()
         self.inbox += data
