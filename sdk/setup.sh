@@ -3,8 +3,9 @@
 # For sdk/quickstart.sh, tests/run.sh and .ci/run, which source it in the top folder: installs what a build or a test
 # needs and is not there, builds in ./build and runs tests.
 
-# setup_needs build|test|ci: a line each of what shows that a need is there, and the Debian package that brings it. NAME.pc
-# is a pkg-config module, -OPTION something that clang links, anything else a program.
+# setup_needs build|test|ci: a line each of what shows that a need is there, and the Debian package that brings it.
+# NAME.pc is a pkg-config module, -OPTION something that clang links, sbin/NAME a program of root's, which the PATH of
+# others may leave out, anything else a program.
 setup_needs ()
 {
   cat <<'NEEDS'
@@ -30,6 +31,9 @@ strace strace
 valgrind valgrind
 zsh zsh
 bash-completion.pc bash-completion
+busybox busybox-static
+sbin/debootstrap debootstrap
+sbin/dockerd docker.io
 NEEDS
   [ "$1" = ci ] || return 0
   echo clang-tidy clang-tidy
@@ -43,6 +47,7 @@ setup_has ()
       echo 'int LLVMFuzzerTestOneInput (void) { return 0; }' |
         clang -x c - "$1" -o /dev/null 2>/dev/null
       ;;
+    sbin/*) (PATH=$PATH:/usr/sbin:/sbin && command -v "${1#sbin/}" >/dev/null) ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
