@@ -25,11 +25,9 @@ SOCKET = "unix:///var/run/docker.sock"
 START_SECONDS = 60
 STOP_SECONDS = 5
 
-# The engine and all its containers live in namespaces that end with it: its mounts, its bridge and what it starts are
-# gone when its first process is, which the kernel ends when the test ends. Shims have their sockets in /run, always.
+# An engine of our own has its bridge in a network of its own, too. Shims have their sockets in /run, whatever is set.
 PREPARE = 'mount -t tmpfs tmpfs /run && busybox ip link set lo up && exec "$@"'
-ALONE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "slave", "--net", "--pid", "--fork",
-         "--kill-child", "--mount-proc", "sh", "-c", PREPARE, "sh"]
+ALONE = [*images.ALONE, "--net", "sh", "-c", PREPARE, "sh"]
 
 
 def environment(host):
@@ -147,6 +145,8 @@ class Engine:
             raise
 
     def stop(self):
+        """Who is told to end twice, still ends the engine."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.daemon.stop()
         signal.signal(signal.SIGTERM, self.handler)
 
@@ -159,11 +159,11 @@ class Engine:
 
     def remove(self):
         """Containers go first, even from an engine that ends with them: it would give each ten seconds. A test may have
-        ended an engine of our own."""
+        ended an engine of our own, and a container may go by itself meanwhile; one that stays keeps its image."""
         ours = self.daemon is not None
         found = self.docker("ps", "--all", "--quiet", "--filter", f"label={images.LABEL}", check=not ours)
         if found.stdout:
-            self.docker("rm", "--force", "--volumes", *found.stdout.split())
+            self.docker("rm", "--force", "--volumes", *found.stdout.split(), check=False)
         if self.loaded and not ours:
             self.docker("rmi", *self.loaded)
 

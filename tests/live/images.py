@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The images of the live tests, made of what this machine has: nothing is pulled, and no build runs in an engine."""
 
-import contextlib
 import hashlib
 import io
 import json
@@ -18,6 +17,12 @@ import tap
 
 LABEL = "compute.test"  # on each image, so that whatever runs one has it too
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# For programs that mount things and start others: what they mount and start is gone when they are, and they go when the
+# test goes, by the kernel's hand.
+ALONE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "slave", "--pid", "--fork",
+         "--kill-child", "--mount-proc"]
+
 DEBIAN = "bookworm"  # the one with Python 3.11
 HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
@@ -115,13 +120,12 @@ def mirror():
 
 
 def bootstrap(path):
-    """A small Debian with Python, as a tar. What debootstrap mounts and starts is gone when it ends, in any way."""
-    alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    """A small Debian with Python, as a tar."""
     unused = ["./dev/*", "./proc/*", "./sys/*", "./var/cache/apt/*", "./var/lib/apt/lists/*", "./usr/share/doc/*",
               "./usr/share/locale/*", "./usr/share/man/*"]
     with tempfile.TemporaryDirectory(prefix="compute-live-") as folder:
         for command in (
-            [*alone, need("debootstrap"), "--variant=minbase", "--include=python3", DEBIAN, folder, mirror()],
+            [*ALONE, need("debootstrap"), "--variant=minbase", "--include=python3", DEBIAN, folder, mirror()],
             ["ln", "-s", "/usr/bin/python3", f"{folder}/usr/local/bin/python"],
             ["tar", "-C", folder, *("--exclude=" + name for name in unused), "--numeric-owner", "-cf", path, "."],
         ):
