@@ -368,7 +368,8 @@ test_one_that_is_ending_counts_as_ended (void)
   socket = g_build_filename (host->base, instance.id, SOCKET_FILE, NULL);
   g_assert_true (g_file_get_contents (record, &text, NULL, NULL));
   g_assert_cmpint (g_unlink (socket), ==, 0);
-  thread = g_thread_new ("kill", kill_soon, GINT_TO_POINTER (atoi (strstr (text, "\npid=") + strlen ("\npid="))));
+  thread = g_thread_new ("kill", kill_soon,
+                         GINT_TO_POINTER (g_ascii_strtoll (strstr (text, "\npid=") + strlen ("\npid="), NULL, 10)));
   g_assert_cmpint (down (host, instance.id), ==, 0);
   g_thread_join (thread);
   g_assert_cmpuint (count_entries (host->base), ==, 0);
