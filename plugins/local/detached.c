@@ -32,7 +32,7 @@ judge (struct record *record)
 static int
 look_up (const char *id, struct folder *ret_folder, struct record *ret_record, struct compute_error *err)
 {
-  int result = is_instance_id (id) ? folder_open (id, 0, ret_folder, err) : COMPUTE_E_NOT_FOUND;
+  int result = is_instance_id (ID_PREFIX, id) ? folder_open (id, 0, ret_folder, err) : COMPUTE_E_NOT_FOUND;
 
   if (result == 0)
     {
@@ -45,13 +45,14 @@ look_up (const char *id, struct folder *ret_folder, struct record *ret_record, s
   return result == COMPUTE_E_NOT_FOUND ? no_instance (id, err) : result;
 }
 
-int
-detached_status (const char *id, struct compute_instance *ret_about, struct compute_error *err)
+static int
+status (void *context, const char *id, struct compute_instance *ret_about, struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
+  (void) context;
   if (result != 0)
     return result;
   folder_close (&folder);
@@ -91,13 +92,15 @@ open_link (const struct folder *folder, struct link **ret_link, struct compute_e
   return result == 0 ? link_open (&options, ret_link, err) : result;
 }
 
-int
-detached_open (const char *id, struct compute_instance *ret_about, struct link **ret_link, struct compute_error *err)
+static int
+open_detached (void *context, const char *id, struct compute_instance *ret_about, struct link **ret_link,
+               struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
+  (void) context;
   if (result != 0)
     return result;
   if (record.about.state == COMPUTE_STATE_STOPPED)
@@ -188,13 +191,14 @@ end_runner (const struct folder *folder, const struct record *record, struct com
   return result != 0 && result != COMPUTE_E_TIMEOUT && goes_by_itself (&record->proof) ? 0 : result;
 }
 
-int
-detached_shutdown (const char *id, struct compute_error *err)
+static int
+shut_down (void *context, const char *id, struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
+  (void) context;
   if (result != 0)
     return result;
   if (record.about.state != COMPUTE_STATE_STOPPED)
@@ -212,7 +216,7 @@ list_one (const struct compute_provider_state *state, const char *id, compute_in
 {
   struct compute_error why = COMPUTE_ERROR_INIT;
   struct compute_instance about;
-  int result = detached_status (id, &about, &why);
+  int result = status (NULL, id, &about, &why);
 
   if (result == 0)
     return emit (user, &about);
@@ -221,10 +225,10 @@ list_one (const struct compute_provider_state *state, const char *id, compute_in
   return 0;
 }
 
-int
-detached_list (const struct compute_provider_state *state, compute_instance_fn emit, void *user,
-               struct compute_error *err)
+static int
+list (void *context, compute_instance_fn emit, void *user, struct compute_error *err)
 {
+  const struct compute_provider_state *state = context;
   struct compute_error why = COMPUTE_ERROR_INIT;
   struct folder all;
   const struct dirent *entry;
@@ -244,8 +248,11 @@ detached_list (const struct compute_provider_state *state, compute_instance_fn e
       return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot list '%s': %s", all.path, strerror (errno));
     }
   while (result == 0 && (entry = readdir (folder)) != NULL)
-    if (is_instance_id (entry->d_name))
+    if (is_instance_id (ID_PREFIX, entry->d_name))
       result = list_one (state, entry->d_name, emit, user);
   closedir (folder);
   return result;
 }
+
+const struct instances_ops detached_ops
+    = { .open = open_detached, .shut_down = shut_down, .status = status, .list = list };

@@ -54,7 +54,7 @@ local_open (const struct compute_host *host, struct compute_provider_state **ret
       return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open local");
     }
   state->host = host;
-  pthread_mutex_init (&state->lock, NULL);
+  instances_open (&state->instances, &detached_ops, state);
   *ret_state = state;
   return 0;
 }
@@ -64,8 +64,7 @@ local_close (struct compute_provider_state *state)
 {
   if (state == NULL)
     return;
-  instances_close (state);
-  pthread_mutex_destroy (&state->lock);
+  instances_close (&state->instances);
   free (state->runner_path);
   free (state);
 }
@@ -116,15 +115,15 @@ start (struct compute_provider_state *state, const struct compute_config *config
 {
   int detached = (config->flags & COMPUTE_CONFIG_DETACHED) != 0;
   struct link *link;
-  int result = describe (config, about, err);
+  int result = describe (ID_PREFIX, config, about, err);
 
   if (result == 0)
     result = detached ? detached_start (state, config, about, &link, err) : start_owned (state, config, &link, err);
   if (result != 0)
     return result;
-  result = instances_add (state, about, link, err);
+  result = instances_add (&state->instances, about, link, err);
   if (result != 0 && detached)
-    (void) detached_shutdown (about->id, NULL);
+    (void) detached_ops.shut_down (state, about->id, NULL);
   return result;
 }
 
@@ -157,16 +156,9 @@ local_execute (struct compute_provider_state *state, const char *instance, const
                const struct compute_config *config, const struct compute_call *call, struct compute_result *ret_result,
                struct compute_error *err)
 {
-  struct link *link;
   int result = config != NULL ? check_user (config->user, err) : 0;
 
-  if (result == 0)
-    result = instances_enter (state, instance, &link, err);
-  if (result != 0)
-    return result;
-  result = compute_runner_execute (link->runner, command, config, call, ret_result, err);
-  instances_leave (state, link);
-  return result;
+  return result != 0 ? result : instances_execute (&state->instances, instance, command, config, call, ret_result, err);
 }
 
 static int
@@ -174,7 +166,7 @@ local_shutdown (struct compute_provider_state *state, const char *instance, cons
                 struct compute_error *err)
 {
   (void) call;
-  return instances_shut_down (state, instance, err);
+  return instances_shut_down (&state->instances, instance, err);
 }
 
 static int
@@ -182,7 +174,7 @@ local_list_instances (struct compute_provider_state *state, compute_instance_fn 
                       const struct compute_call *call, struct compute_error *err)
 {
   (void) call;
-  return instances_list (state, emit, user, err);
+  return instances_list (&state->instances, emit, user, err);
 }
 
 static int
@@ -190,7 +182,7 @@ local_get_status (struct compute_provider_state *state, const char *instance, co
                   struct compute_instance *ret_instance, struct compute_error *err)
 {
   struct compute_instance about;
-  int result = instances_status (state, instance, &about, err);
+  int result = instances_status (&state->instances, instance, &about, err);
 
   (void) call;
   if (result == 0)
@@ -202,28 +194,14 @@ static int
 local_put (struct compute_provider_state *state, const char *instance, const char *path, uint32_t mode,
            int32_t source_fd, const struct compute_call *call, struct compute_error *err)
 {
-  struct link *link;
-  int result = instances_enter (state, instance, &link, err);
-
-  if (result != 0)
-    return result;
-  result = compute_runner_put (link->runner, path, mode, source_fd, call, err);
-  instances_leave (state, link);
-  return result;
+  return instances_put (&state->instances, instance, path, mode, source_fd, call, err);
 }
 
 static int
 local_get (struct compute_provider_state *state, const char *instance, const char *path, int32_t target_fd,
            const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
 {
-  struct link *link;
-  int result = instances_enter (state, instance, &link, err);
-
-  if (result != 0)
-    return result;
-  result = compute_runner_get (link->runner, path, target_fd, call, ret_info, err);
-  instances_leave (state, link);
-  return result;
+  return instances_get (&state->instances, instance, path, target_fd, call, ret_info, err);
 }
 
 static const struct compute_files local_files = { .size = sizeof local_files, .put = local_put, .get = local_get };

@@ -63,7 +63,8 @@ def layers():
     return [
         ("sdk/include/", STANDARD | HOST_HEADERS | PLUGIN_HEADERS),
         ("sdk/runner/", PLUGIN_HEADERS | libc()),
-        ("plugins/", PLUGIN_HEADERS | libc()),
+        ("sdk/provider/", PLUGIN_HEADERS | libc()),
+        ("plugins/", PLUGIN_HEADERS | {"provider/kit.h"} | libc()),
         ("core/", HOST_HEADERS | CORE_LIBRARIES | libc() - STARTS_OR_CONNECTS),
         ("sdk/cli/", HOST_HEADERS | PROGRAM_LIBRARIES | libc()),
         ("sdk/plugin-ls/", HOST_HEADERS | PROGRAM_LIBRARIES | libc()),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "local.h"
+#include "kit.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-#include "local.h"
+#include "kit.h"
 
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ID_PREFIX "local-"
 #define ID_DIGITS 12u
 
 static int
-new_id (char *id, size_t room, struct compute_error *err)
+new_id (const char *prefix, char *id, size_t room, struct compute_error *err)
 {
   unsigned char random[ID_DIGITS / 2];
 
   if (getrandom (random, sizeof random, 0) != (ssize_t) sizeof random)
     return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "no random number for an id: %s", strerror (errno));
-  snprintf (id, room, ID_PREFIX "%02x%02x%02x%02x%02x%02x", random[0], random[1], random[2], random[3], random[4],
+  snprintf (id, room, "%s%02x%02x%02x%02x%02x%02x", prefix, random[0], random[1], random[2], random[3], random[4],
             random[5]);
   return 0;
 }
 
 int
-is_instance_id (const char *id)
+is_instance_id (const char *prefix, const char *id)
 {
-  size_t prefix = strlen (ID_PREFIX);
+  size_t bytes = strlen (prefix);
 
-  return strlen (id) == prefix + ID_DIGITS && memcmp (id, ID_PREFIX, prefix) == 0
-         && strspn (id + prefix, "0123456789abcdef") == ID_DIGITS;
+  return strlen (id) == bytes + ID_DIGITS && memcmp (id, prefix, bytes) == 0
+         && strspn (id + bytes, "0123456789abcdef") == ID_DIGITS;
 }
 
 void
@@ -39,7 +38,8 @@ cut_text (char *to, size_t room, const char *from)
 }
 
 int
-describe (const struct compute_config *config, struct compute_instance *about, struct compute_error *err)
+describe (const char *prefix, const struct compute_config *config, struct compute_instance *about,
+          struct compute_error *err)
 {
   int detached = (config->flags & COMPUTE_CONFIG_DETACHED) != 0;
   struct timespec now;
@@ -55,7 +55,7 @@ describe (const struct compute_config *config, struct compute_instance *about, s
   cut_text (about->workdir, sizeof about->workdir, config->workdir);
   if (config->definition != NULL)
     cut_text (about->definition, sizeof about->definition, config->definition);
-  return new_id (about->id, sizeof about->id, err);
+  return new_id (prefix, about->id, sizeof about->id, err);
 }
 
 void

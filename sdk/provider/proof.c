@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "local.h"
+#include "kit.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
