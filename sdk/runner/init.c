@@ -21,7 +21,7 @@ reap (pid_t runner)
   return ended;
 }
 
-void
+int
 init_if_first (void)
 {
   sigset_t set;
@@ -29,12 +29,12 @@ init_if_first (void)
   int status;
 
   if (getpid () != 1)
-    return;
+    return 0;
   sigfillset (&set);
   (void) sigprocmask (SIG_SETMASK, &set, NULL);
   runner = fork ();
   if (runner <= 0)
-    return;
+    return 1;
   descriptors_close_from (0, -1); /* the pipe's ends above all: the runner alone has them */
   while ((status = reap (runner)) < 0)
     {

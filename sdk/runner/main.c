@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner: runs commands for a host that speaks frames to it; see PROTOCOL.md. */
 
+#include "bridge.h"
 #include "child.h"
 #include "clock.h"
 #include "command.h"
@@ -30,6 +31,7 @@
 struct options
 {
   const char *socket_path; /* NULL: one connection, on standard input and output */
+  const char *bridge_path; /* of another runner's socket; NULL: be a runner */
   int with_parent;
 };
 
@@ -90,12 +92,13 @@ signalled (int number)
 static int
 say_help (void)
 {
-  return puts ("Usage: " NAME " [--with-parent | --listen SOCKET]\n"
+  return puts ("Usage: " NAME " [--with-parent | --listen SOCKET | --connect SOCKET]\n"
                "Runs commands for a host program that speaks its protocol, by default on standard input and\n"
                "output. People do not use it by hand.\n"
                "\n"
                "  --with-parent    end also when the process that started it dies\n"
                "  --listen SOCKET  stay when the first connection ends, and serve others on SOCKET\n"
+               "  --connect SOCKET carry standard input and output to a runner that listens on SOCKET\n"
                "  --version        print the version\n"
                "  --help           print this")
          < 0;
@@ -114,14 +117,16 @@ read_options (char **argv, struct options *options)
       options->with_parent = 1;
     else if (strcmp (*argv, "--listen") == 0 && argv[1] != NULL)
       options->socket_path = *++argv;
+    else if (strcmp (*argv, "--connect") == 0 && argv[1] != NULL)
+      options->bridge_path = *++argv;
     else
       {
         (void) fprintf (stderr, NAME ": unknown or incomplete option '%s': see --help\n", *argv);
         return 2;
       }
-  if (options->with_parent && options->socket_path != NULL)
+  if (options->with_parent + (options->socket_path != NULL) + (options->bridge_path != NULL) > 1)
     {
-      (void) fprintf (stderr, NAME ": --with-parent and --listen exclude each other\n");
+      (void) fprintf (stderr, NAME ": --with-parent, --listen and --connect exclude each other\n");
       return 2;
     }
   return -1;
@@ -135,9 +140,9 @@ die (const char *what)
 }
 
 static int
-die_about_socket (const char *path)
+die_about_socket (const char *what, const char *path)
 {
-  (void) fprintf (stderr, NAME ": cannot listen on '%s': %s\n", path, strerror (errno));
+  (void) fprintf (stderr, NAME ": cannot %s '%s': %s\n", what, path, strerror (errno));
   return 1;
 }
 
@@ -191,15 +196,12 @@ leave_null (void)
   return 0;
 }
 
-/* Makes the socket, and leaves the starter with a child that has ended. Returns in the process that stays. */
+/* Leaves the starter with a child that has ended. Returns in the process that stays. */
 static int
-become_daemon (const char *socket_path)
+become_daemon (void)
 {
-  pid_t pid;
+  pid_t pid = fork ();
 
-  if (listen_open (socket_path) != 0)
-    return die_about_socket (socket_path);
-  pid = fork ();
   if (pid < 0)
     {
       listen_close ();
@@ -216,14 +218,17 @@ start (const struct options *options)
 {
   struct compute_error error = COMPUTE_ERROR_INIT;
   pid_t parent = getppid ();
+  int is_first; /* a container's own process: nobody is left behind who would wait */
   int in_fd;
   int out_fd;
 
   default_signals ();
   raise_file_limit ();
   descriptors_close_from (3, -1);
-  init_if_first ();
-  if (options->socket_path != NULL && become_daemon (options->socket_path) != 0)
+  is_first = init_if_first ();
+  if (options->socket_path != NULL && listen_open (options->socket_path) != 0)
+    return die_about_socket ("listen on", options->socket_path);
+  if (options->socket_path != NULL && !is_first && become_daemon () != 0)
     return 1;
   (void) setsid (); /* away from a terminal's Ctrl-C, which is the host's to act on */
   stop_timer = (struct timer){ .at_us = CLOCK_NEVER, .fire = stop_waiting };
@@ -235,7 +240,7 @@ start (const struct options *options)
   if (options->with_parent && parent_watch (parent, runner_stop) != 0)
     return die ("--with-parent: the parent cannot be watched");
   if (options->socket_path != NULL && listen_begin (visitor_left) != 0)
-    return die_about_socket (options->socket_path);
+    return die_about_socket ("listen on", options->socket_path);
   if (take_protocol (&in_fd, &out_fd) != 0
       || session_open (in_fd, out_fd, options->socket_path != NULL ? visitor_left : runner_stop) != 0)
     return die ("standard input and output must be pipes or sockets");
@@ -245,14 +250,15 @@ start (const struct options *options)
 int
 main (int argc, char **argv)
 {
-  struct options options = { NULL, 0 };
+  struct options options = { NULL, NULL, 0 };
   int status = read_options (argv, &options);
 
   (void) argc;
-  if (status < 0)
-    status = start (&options);
-  else
+  if (status >= 0)
     return status;
+  if (options.bridge_path != NULL)
+    return bridge_run (options.bridge_path) == 0 ? 0 : die_about_socket ("connect to", options.bridge_path);
+  status = start (&options);
   while (status == 0 && !is_over ())
     {
       loop_round ();

@@ -188,6 +188,42 @@ def test_newer_system_calls_are_not_relied_on():
             assert result.outcome == TIMED_OUT and not alive(last), (name, result)
 
 
+def test_a_bridge_carries_a_connection():
+    with Daemon() as daemon:
+        with Runner('--connect', daemon.path) as bridge:
+            assert bridge.pid == daemon.first.pid and bridge.child.pid != bridge.pid
+            assert len(bridge.run('head -c 3000000 /dev/zero').stdout) == 3000000
+            assert bridge.run('cat', data=b'x' * 1000000).stdout == b'x' * 1000000
+        assert Visitor(daemon.path).run('echo on').stdout == b'on\n'
+
+
+def test_a_bridge_ends_with_its_runner():
+    with Daemon() as daemon:
+        bridge = Runner('--connect', daemon.path)
+        os.kill(daemon.first.pid, signal.SIGKILL)
+        assert bridge.child.wait(30) == 0
+
+
+def test_a_bridge_to_nowhere_is_named():
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (f'{folder}/none', f'{folder}/{"x" * 200}'):
+            status, _, err = say('--connect', path)
+            assert status == 1 and err.startswith(f"compute-runner: cannot connect to '{path}': "), err
+
+
+def test_the_first_process_of_a_container_stays_to_listen():
+    if os.geteuid() != 0:
+        raise tap.Skip('needs root to make a pid namespace')
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner('--pid', '--fork', '--mount-proc', PROGRAM, '--listen', f'{folder}/socket', program='unshare')
+        assert runner.configure(workdir=folder) is None
+        runner.child.stdin.close()
+        visitor = Visitor(f'{folder}/socket')
+        assert visitor.run('echo on').stdout == b'on\n' and runner.child.poll() is None
+        assert visitor.shutdown() == 0
+        runner.close()
+
+
 def test_ends_by_term_with_its_socket():
     with Daemon() as daemon:
         os.kill(daemon.first.pid, signal.SIGTERM)
