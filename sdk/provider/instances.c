@@ -343,6 +343,17 @@ instances_list (struct instances *table, compute_instance_fn emit, void *user, s
   return result == 0 ? table->ops->list (table->context, emit, user, err) : result;
 }
 
+int
+instances_hold (struct instances *table, const char *id)
+{
+  int held;
+
+  pthread_mutex_lock (&table->lock);
+  held = *find (table, id) != NULL;
+  pthread_mutex_unlock (&table->lock);
+  return held;
+}
+
 void
 instances_open (struct instances *table, const struct instances_ops *ops, void *context)
 {

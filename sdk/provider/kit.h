@@ -31,12 +31,13 @@ struct link
 {
   struct compute_runner *runner;
   int64_t child;  /* what was started for it and has not been waited for; 0: nothing */
+  int kill_child; /* it would not end with the connection */
   unsigned users; /* calls, and the instance while it runs; under the state's lock */
 };
 
-/* Starts the runner with these words. Errors: ENGINE, with what the runner said on its standard error; SYSTEM,
- * NO_MEMORY. */
-int link_start (const char *const *argv, struct link **ret_link, struct compute_error *err);
+/* Starts the runner, or what leads to one, with these words; hello_ms: how long that may take (0: as runner.h). Errors:
+ * ENGINE, with what the runner said on its standard error; SYSTEM, NO_MEMORY. */
+int link_start (const char *const *argv, uint32_t hello_ms, struct link **ret_link, struct compute_error *err);
 
 /* Takes the descriptors. */
 int link_open (const struct compute_runner_options *options, struct link **ret_link, struct compute_error *err);
@@ -92,6 +93,9 @@ int instances_shut_down (struct instances *table, const char *id, struct compute
 int instances_status (struct instances *table, const char *id, struct compute_instance *ret_about,
                       struct compute_error *err);
 int instances_list (struct instances *table, compute_instance_fn emit, void *user, struct compute_error *err);
+
+/* True when it is an instance that this table holds. */
+int instances_hold (struct instances *table, const char *id);
 
 /* Ends the owned ones. */
 void instances_close (struct instances *table);

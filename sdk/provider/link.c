@@ -11,7 +11,7 @@ void
 link_reap (struct link *link)
 {
   if (link->child != 0)
-    compute_runner_reap (link->child, RUNNER_END_MS);
+    compute_runner_reap (link->child, link->kill_child ? 0 : RUNNER_END_MS);
   link->child = 0;
 }
 
@@ -71,9 +71,9 @@ no_runner (int code, const char *path, int said_fd, struct compute_error *err)
 }
 
 int
-link_start (const char *const *argv, struct link **ret_link, struct compute_error *err)
+link_start (const char *const *argv, uint32_t hello_ms, struct link **ret_link, struct compute_error *err)
 {
-  struct compute_runner_options options = { .size = sizeof options };
+  struct compute_runner_options options = { .size = sizeof options, .hello_ms = hello_ms };
   int said_fd = memfd_create ("runner's stderr", MFD_CLOEXEC);
   struct link *link = NULL;
   int64_t pid;

@@ -84,6 +84,9 @@ extern "C"
    * first or ignores SIGCHLD. */
   void compute_runner_reap (int64_t pid, uint32_t timeout_ms);
 
+  /* The same, and returns how it ended, as waitpid has it; -1 when somebody else has reaped it. */
+  int32_t compute_runner_wait (int64_t pid, uint32_t timeout_ms);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "docker.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define START_MS 120000 /* from "docker run" to the runner's first word */
+
+/* ---- What can be honoured ---------------------------------------------------------------------------------------- */
+
+static int
+unsupported (const char *what, const char *value, struct compute_error *err)
+{
+  return compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "docker cannot honour %s '%s'", what, value);
+}
+
+static int
+check_mounts (const struct compute_config *config, struct compute_error *err)
+{
+  for (uint64_t i = 0; i < config->mount_count; i++)
+    if (strchr (config->mounts[i].source, ',') != NULL || strchr (config->mounts[i].target, ',') != NULL)
+      return unsupported ("a comma in mount", config->mounts[i].source, err);
+  return 0;
+}
+
+int
+container_check (const struct compute_config *config, struct compute_error *err)
+{
+  for (uint64_t i = 0; i < config->option_count; i++)
+    if (strcmp (config->options[i].name, "docker.args") != 0)
+      return compute_error_set (err, COMPUTE_E_INVALID, 0, "docker knows no option '%.100s'; there is 'docker.args'",
+                                config->options[i].name);
+  if (config->network != NULL && strcmp (config->network, "unrestricted") != 0 && strcmp (config->network, "none") != 0)
+    return unsupported ("network policy", config->network, err);
+  if (config->image != NULL && (config->image[0] == '-' || config->image[0] == '\0'))
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "'%s' is no name of an image", config->image);
+  if (config->workdir != NULL && (config->workdir[0] != '/' || strlen (config->workdir) >= PATH_MAX))
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "the working directory is not absolute, or too long: '%.100s'",
+                              config->workdir);
+  return check_mounts (config, err);
+}
+
+/* ---- The start --------------------------------------------------------------------------------------------------- */
+
+/* Labels are read again line by line. */
+static void
+add_label (struct words *words, const char *name, const char *value)
+{
+  char clean[300];
+
+  cut_text (clean, sizeof clean, value);
+  for (char *at = clean; *at != '\0'; at++)
+    if ((unsigned char) *at < ' ')
+      *at = '?';
+  words_add (words, "--label");
+  words_format (words, "compute.%s=%s", name, clean);
+}
+
+/* They are on the container before it starts: whoever finds it knows whose it is. */
+static int
+add_labels (struct words *words, const struct compute_instance *about, struct compute_error *err)
+{
+  struct proof proof;
+  char number[32];
+  int result = proof_take (getpid (), &proof, err);
+
+  if (result != 0)
+    return result;
+  add_label (words, "boot", proof.boot);
+  add_label (words, "namespace", proof.namespace);
+  snprintf (number, sizeof number, "%" PRId64, proof.pid);
+  add_label (words, "pid", number);
+  snprintf (number, sizeof number, "%" PRId64, proof.start_time);
+  add_label (words, "start", number);
+  snprintf (number, sizeof number, "%" PRId64, about->created_ms);
+  add_label (words, "created", number);
+  add_label (words, "detached", about->flags & COMPUTE_CONFIG_DETACHED ? "yes" : "no");
+  add_label (words, "host", about->host);
+  add_label (words, "definition", about->definition);
+  add_label (words, "image", about->image);
+  add_label (words, "workdir", about->workdir);
+  return 0;
+}
+
+static void
+add_mounts (struct words *words, const struct compute_provider_state *state, const struct compute_config *config)
+{
+  words_add (words, "--mount");
+  words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
+  for (uint64_t i = 0; i < config->mount_count; i++)
+    {
+      const struct compute_mount *mount = &config->mounts[i];
+
+      words_add (words, "--mount");
+      words_format (words, "type=bind,source=%s,target=%s%s", mount->source, mount->target,
+                    mount->flags & COMPUTE_MOUNT_READ_ONLY ? ",readonly" : "");
+    }
+}
+
+static void
+add_limits (struct words *words, const struct compute_config *config)
+{
+  if (config->network != NULL && strcmp (config->network, "none") == 0)
+    words_add (words, "--network=none");
+  if (config->memory_bytes > 0)
+    {
+      words_format (words, "--memory=%" PRIu64, config->memory_bytes);
+      words_format (words, "--memory-swap=%" PRIu64, config->memory_bytes);
+    }
+  if (config->cpu_millis > 0)
+    words_format (words, "--cpus=%" PRIu64 ".%03" PRIu64, config->cpu_millis / 1000, config->cpu_millis % 1000);
+  if (config->gpu != NULL)
+    words_format (words, "--gpus=%s", config->gpu);
+  if (config->user != NULL)
+    words_format (words, "--user=%s", config->user);
+}
+
+/* The environment is not among the words: it goes to the runner by the pipe, where no list of processes shows it. */
+static int
+put_together (struct words *words, const struct compute_provider_state *state, const struct compute_config *config,
+              const struct compute_instance *about, struct compute_error *err)
+{
+  static const char *const always[]
+      = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint=" RUNNER_INSIDE };
+  int result;
+
+  words_add (words, state->program);
+  for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+    words_add (words, always[i]);
+  result = add_labels (words, about, err);
+  if (result != 0)
+    return result;
+  words_format (words, "--name=%s", about->id);
+  words_format (words, "--workdir=%s", config->workdir);
+  add_mounts (words, state, config);
+  add_limits (words, config);
+  for (uint64_t i = 0; i < config->option_count; i++)
+    words_split (words, config->options[i].value);
+  words_add (words, config->image);
+  if (config->flags & COMPUTE_CONFIG_DETACHED)
+    {
+      words_add (words, "--listen");
+      words_add (words, SOCKET_INSIDE);
+    }
+  return words_check (words, err);
+}
+
+static int
+begin (const struct compute_provider_state *state, const struct compute_config *config,
+       const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
+{
+  struct words words = { 0 };
+  int result = put_together (&words, state, config, about, err);
+
+  if (result == 0)
+    result = link_start (words.items, START_MS, ret_link, err);
+  words_free (&words);
+  return result;
+}
+
+int
+container_start (struct compute_provider_state *state, const struct compute_config *config,
+                 const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
+{
+  struct link *link;
+  int result = begin (state, config, about, &link, err);
+
+  if (result == 0)
+    {
+      link->kill_child = (config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* its client would wait for the container */
+      result = compute_runner_configure (link->runner, config, err);
+      if (result != 0)
+        link_close (link);
+    }
+  if (result != 0)
+    (void) container_ops.remove (state, about->id, NULL);
+  else
+    *ret_link = link;
+  return result;
+}

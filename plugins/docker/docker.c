@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "docker.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CAPABILITIES (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED | COMPUTE_CAP_ISOLATION)
+#define TURNS_MAX 16
+
+COMPUTE_PROVIDER_DEFINE ("docker", DOCKER_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
+
+/* A setting's value, the caller's to free; a copy of fallback where there is none; NULL without memory. */
+static char *
+dup_setting (const struct compute_host *host, const char *key, const char *fallback)
+{
+  uint64_t bytes = 0;
+  char *value;
+
+  if (host->config_get == NULL || host->config_get (host->context, key, NULL, 0, &bytes) == COMPUTE_E_NOT_FOUND)
+    return strdup (fallback);
+  value = calloc (1, bytes + 1);
+  if (value != NULL)
+    (void) host->config_get (host->context, key, value, bytes, &bytes);
+  return value;
+}
+
+static unsigned
+count_turns (void)
+{
+  long processors = sysconf (_SC_NPROCESSORS_ONLN);
+
+  return processors < 1 ? 2 : processors > TURNS_MAX / 2 ? TURNS_MAX : (unsigned) processors * 2;
+}
+
+static int
+docker_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
+{
+  struct compute_provider_state *state = calloc (1, sizeof *state);
+  const char *named = secure_getenv ("COMPUTE_DOCKER");
+
+  if (state != NULL)
+    {
+      state->runner_path = dup_setting (host, "runner.path", "");
+      state->program = dup_setting (host, "docker.command", named != NULL && *named != '\0' ? named : "docker");
+    }
+  if (state == NULL || state->runner_path == NULL || state->program == NULL)
+    {
+      if (state != NULL)
+        {
+          free (state->runner_path);
+          free (state->program);
+        }
+      free (state);
+      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
+    }
+  state->host = host;
+  state->turns = count_turns ();
+  pthread_mutex_init (&state->lock, NULL);
+  pthread_cond_init (&state->free_turn, NULL);
+  instances_open (&state->instances, &container_ops, state);
+  *ret_state = state;
+  return 0;
+}
+
+static void
+docker_close (struct compute_provider_state *state)
+{
+  if (state == NULL)
+    return;
+  instances_close (&state->instances);
+  pthread_cond_destroy (&state->free_turn);
+  pthread_mutex_destroy (&state->lock);
+  free (state->program);
+  free (state->runner_path);
+  free (state);
+}
+
+static int
+check_runner (const struct compute_provider_state *state, struct compute_error *err)
+{
+  if (access (state->runner_path, X_OK) == 0)
+    return 0;
+  return compute_error_set (err, COMPUTE_E_UNAVAILABLE, errno,
+                            "the runner '%s' cannot be used; set 'runner.path' to the program compute-runner",
+                            state->runner_path);
+}
+
+static int
+docker_is_available (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
+{
+  int result = check_runner (state, err);
+
+  return result == 0 ? engine_check (state, call, err) : result;
+}
+
+static int
+docker_provision (struct compute_provider_state *state, const struct compute_config *config,
+                  const struct compute_call *call, struct compute_instance *ret_instance, struct compute_error *err)
+{
+  struct compute_config stated = *config;
+  struct compute_instance about;
+  struct link *link;
+  int result = container_check (config, err);
+
+  if (result == 0)
+    result = check_runner (state, err);
+  stated.image = config->image != NULL ? config->image : DEFAULT_IMAGE;
+  stated.workdir = config->workdir != NULL ? config->workdir : DEFAULT_WORKDIR;
+  if (result == 0)
+    result = describe (ID_PREFIX, &stated, &about, err);
+  if (result == 0)
+    result = image_ensure (state, stated.image, call, err);
+  if (result != 0)
+    return result;
+  cut_text (about.image, sizeof about.image, stated.image);
+  result = container_start (state, &stated, &about, &link, err);
+  if (result == 0)
+    result = instances_add (&state->instances, &about, link, err);
+  if (result == 0)
+    give_instance (ret_instance, &about);
+  return result;
+}
+
+static int
+docker_execute (struct compute_provider_state *state, const char *instance, const struct compute_command *command,
+                const struct compute_config *config, const struct compute_call *call, struct compute_result *ret_result,
+                struct compute_error *err)
+{
+  if (config != NULL && config->user != NULL)
+    return compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "docker runs commands as the instance's user, not as '%s'",
+                              config->user);
+  return instances_execute (&state->instances, instance, command, config, call, ret_result, err);
+}
+
+static int
+docker_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                 struct compute_error *err)
+{
+  (void) call;
+  return instances_shut_down (&state->instances, instance, err);
+}
+
+static int
+docker_list_instances (struct compute_provider_state *state, compute_instance_fn emit, void *user,
+                       const struct compute_call *call, struct compute_error *err)
+{
+  (void) call;
+  return instances_list (&state->instances, emit, user, err);
+}
+
+static int
+docker_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                   struct compute_instance *ret_instance, struct compute_error *err)
+{
+  struct compute_instance about;
+  int result = instances_status (&state->instances, instance, &about, err);
+
+  (void) call;
+  if (result == 0)
+    give_instance (ret_instance, &about);
+  return result;
+}
+
+static int
+docker_put (struct compute_provider_state *state, const char *instance, const char *path, uint32_t mode,
+            int32_t source_fd, const struct compute_call *call, struct compute_error *err)
+{
+  return instances_put (&state->instances, instance, path, mode, source_fd, call, err);
+}
+
+static int
+docker_get (struct compute_provider_state *state, const char *instance, const char *path, int32_t target_fd,
+            const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
+{
+  return instances_get (&state->instances, instance, path, target_fd, call, ret_info, err);
+}
+
+static const struct compute_files docker_files = { .size = sizeof docker_files, .put = docker_put, .get = docker_get };
+
+static const void *
+docker_get_extension (const char *id)
+{
+  return strcmp (id, COMPUTE_FILES_ID) == 0 ? &docker_files : NULL;
+}
+
+static const struct compute_provider docker_provider = {
+  COMPUTE_PROVIDER_HEADER,
+  .name = "docker",
+  .version = DOCKER_VERSION,
+  .description = "Runs commands in containers of a Docker engine; isolates as far as the engine does",
+  .capabilities = CAPABILITIES,
+  .open = docker_open,
+  .close = docker_close,
+  .is_available = docker_is_available,
+  .provision = docker_provision,
+  .execute = docker_execute,
+  .shutdown = docker_shutdown,
+  .list_instances = docker_list_instances,
+  .get_status = docker_get_status,
+  .get_extension = docker_get_extension,
+};
+
+int
+compute_provider_init (const struct compute_host *host, const struct compute_provider **ret_provider,
+                       struct compute_error *err)
+{
+  (void) host;
+  (void) err;
+  *ret_provider = &docker_provider;
+  return 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef DOCKER_H
+#define DOCKER_H
+
+/*
+ * The docker provider: an instance is a container whose first process is the runner. The docker program is the control
+ * plane, one call at a time and each with a deadline; commands go over the pipe to the runner. An owned instance is one
+ * attached "docker run": its pipe ends with this process, and so does the container. A detached one listens inside, and
+ * whoever uses it comes by "docker exec".
+ */
+
+#include <provider/kit.h>
+
+#define ID_PREFIX "docker-"
+#define DEFAULT_IMAGE "python:3.11-slim"
+#define DEFAULT_WORKDIR "/workspace"
+#define RUNNER_INSIDE "/dev/.compute-runner" /* on the container's own tmpfs: no image ever holds it */
+#define SOCKET_INSIDE "/dev/shm/.compute-socket"
+#define WORDS_MAX 256u
+
+struct compute_provider_state
+{
+  const struct compute_host *host;
+  char *runner_path; /* "" when none is known */
+  char *program;     /* docker, or what stands for it */
+  struct instances instances;
+
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t free_turn;
+  unsigned turns; /* calls of the docker program that may begin now */
+};
+
+/* ---- words.c: argument lists ---- */
+
+struct words
+{
+  const char *items[WORDS_MAX + 1]; /* NULL ends it */
+  unsigned count;
+  unsigned owned_count;
+  char *owned[WORDS_MAX];
+  int failed; /* no memory, or too many */
+};
+
+void words_add (struct words *words, const char *word);
+COMPUTE_PRINTF (2, 3) void words_format (struct words *words, const char *format, ...);
+
+/* The words of text, which spaces separate. */
+void words_split (struct words *words, const char *text);
+int words_check (const struct words *words, struct compute_error *err);
+void words_free (struct words *words);
+
+/* ---- engine.c: calls of the docker program ---- */
+
+struct answer
+{
+  char *text; /* stdout, NUL-terminated */
+  size_t bytes;
+  char said[512]; /* the last line of stderr */
+  int exit_code;  /* -1: it was killed, or nobody can tell */
+};
+
+/* Runs "docker ARG..." and takes its output, a line at a time to line (NULL: none) as it comes. Returns 0 with an
+ * answer to be freed, whatever its exit code. Errors: UNAVAILABLE (no such program), TIMEOUT, CANCELLED, SYSTEM,
+ * NO_MEMORY. */
+int engine_ask (struct compute_provider_state *state, const char *const *args, uint32_t limit_ms,
+                const struct compute_call *call, void (*line) (void *user, const char *line), void *user,
+                struct answer *ret_answer, struct compute_error *err);
+void answer_free (struct answer *answer);
+
+/* ENGINE, with what the docker program said. */
+int engine_failed (const struct answer *answer, const char *what, struct compute_error *err);
+
+/* UNAVAILABLE with the reason, or 0. */
+int engine_check (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err);
+
+/* ---- image.c ---- */
+
+/* Pulls the image when the engine does not have it, with progress. */
+int image_ensure (struct compute_provider_state *state, const char *image, const struct compute_call *call,
+                  struct compute_error *err);
+
+/* ---- container.c ---- */
+
+/* Refuses what this provider cannot honour. */
+int container_check (const struct compute_config *config, struct compute_error *err);
+
+/* Starts the container of about, whose image is there, with a link to its runner, configured. */
+int container_start (struct compute_provider_state *state, const struct compute_config *config,
+                     const struct compute_instance *about, struct link **ret_link, struct compute_error *err);
+
+/* The id of this user's container with this name. The rest is in what other processes made and left. */
+extern const struct instances_ops container_ops;
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "docker.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What the engine knows of our containers: their states, and our labels. Containers without those are nobody of ours.
+ */
+
+#define LOOK_MS 30000
+#define REMOVE_MS 60000
+#define CONNECT_MS 30000
+#define FIELDS 12
+
+/* The order of the fields, in "docker inspect" and in "docker ps". */
+enum field
+{
+  FIELD_NAME,
+  FIELD_STATE,
+  FIELD_BOOT,
+  FIELD_NAMESPACE,
+  FIELD_PID,
+  FIELD_START,
+  FIELD_CREATED,
+  FIELD_DETACHED,
+  FIELD_HOST,
+  FIELD_DEFINITION,
+  FIELD_IMAGE,
+  FIELD_WORKDIR
+};
+
+#define IN_INSPECT(name) "\t{{index .Config.Labels \"compute." name "\"}}"
+#define IN_LIST(name) "\t{{.Label \"compute." name "\"}}"
+#define LABELS(X)                                                                                                      \
+  X ("boot")                                                                                                           \
+  X ("namespace")                                                                                                      \
+  X ("pid") X ("start") X ("created") X ("detached") X ("host") X ("definition") X ("image") X ("workdir")
+
+static int
+split (char *line, char **fields)
+{
+  int count = 0;
+
+  for (char *rest = line; rest != NULL && count < FIELDS;)
+    fields[count++] = strsep (&rest, "\t");
+  return count == FIELDS && fields[FIELD_BOOT][0] != '\0' ? 0 : -1;
+}
+
+static uint32_t
+read_state (const char *word)
+{
+  if (strcmp (word, "running") == 0)
+    return COMPUTE_STATE_RUNNING;
+  return strcmp (word, "paused") == 0 ? COMPUTE_STATE_PAUSED : COMPUTE_STATE_STOPPED;
+}
+
+static uint32_t
+find_owner (char **fields, int64_t pid)
+{
+  struct proof proof = { .pid = pid, .start_time = strtoll (fields[FIELD_START], NULL, 10) };
+
+  if (strcmp (fields[FIELD_DETACHED], "yes") == 0)
+    return COMPUTE_OWNER_NONE;
+  cut_text (proof.boot, sizeof proof.boot, fields[FIELD_BOOT]);
+  cut_text (proof.namespace, sizeof proof.namespace, fields[FIELD_NAMESPACE]);
+  switch (proof_check (&proof))
+    {
+    case LIFE_ALIVE:
+      return pid == getpid () ? COMPUTE_OWNER_SELF : COMPUTE_OWNER_ALIVE;
+    case LIFE_GONE:
+      return COMPUTE_OWNER_GONE;
+    default:
+      return COMPUTE_OWNER_UNKNOWN;
+    }
+}
+
+/* Takes a line apart. Returns 0, or -1 when it is none of ours. */
+static int
+read_line (char *line, struct compute_instance *about)
+{
+  char *fields[FIELDS];
+  int64_t pid;
+
+  if (split (line, fields) != 0)
+    return -1;
+  pid = strtoll (fields[FIELD_PID], NULL, 10);
+  *about = (struct compute_instance) COMPUTE_INSTANCE_INIT;
+  cut_text (about->id, sizeof about->id, fields[FIELD_NAME] + (fields[FIELD_NAME][0] == '/'));
+  about->state = read_state (fields[FIELD_STATE]);
+  about->owner = find_owner (fields, pid);
+  about->flags = about->owner == COMPUTE_OWNER_NONE ? COMPUTE_CONFIG_DETACHED : 0;
+  about->owner_pid = about->owner == COMPUTE_OWNER_NONE ? 0 : pid;
+  about->created_ms = strtoll (fields[FIELD_CREATED], NULL, 10);
+  cut_text (about->host, sizeof about->host, fields[FIELD_HOST]);
+  cut_text (about->definition, sizeof about->definition, fields[FIELD_DEFINITION]);
+  cut_text (about->image, sizeof about->image, fields[FIELD_IMAGE]);
+  cut_text (about->workdir, sizeof about->workdir, fields[FIELD_WORKDIR]);
+  if (about->state != COMPUTE_STATE_RUNNING)
+    snprintf (about->detail, sizeof about->detail, "its container is %s", fields[FIELD_STATE]);
+  return 0;
+}
+
+static int
+is_gone (const struct answer *answer)
+{
+  return strstr (answer->said, "No such") != NULL || strstr (answer->said, "no such") != NULL
+         || strstr (answer->said, "already in progress") != NULL;
+}
+
+static int
+status (void *context, const char *id, struct compute_instance *ret_about, struct compute_error *err)
+{
+  static const char format[] = "{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
+  const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
+  struct answer answer;
+  int result;
+
+  if (!is_instance_id (ID_PREFIX, id))
+    return no_instance (id, err);
+  result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, err);
+  if (result != 0)
+    return result;
+  answer.text[strcspn (answer.text, "\n")] = '\0';
+  if (answer.exit_code != 0)
+    result = is_gone (&answer) ? no_instance (id, err) : engine_failed (&answer, "cannot look at the instance", err);
+  else if (read_line (answer.text, ret_about) != 0)
+    result = no_instance (id, err);
+  answer_free (&answer);
+  return result;
+}
+
+/* What somebody else owns is theirs alone, unless nobody is left whose it could be. */
+static int
+is_listed (struct compute_provider_state *state, const struct compute_instance *about)
+{
+  if (about->owner == COMPUTE_OWNER_ALIVE || !is_instance_id (ID_PREFIX, about->id))
+    return 0;
+  return about->owner != COMPUTE_OWNER_SELF || instances_hold (&state->instances, about->id);
+}
+
+static int
+list (void *context, compute_instance_fn emit, void *user, struct compute_error *err)
+{
+  static const char format[] = "{{.Names}}\t{{.State}}" LABELS (IN_LIST);
+  static const char *const args[]
+      = { "ps", "--all", "--no-trunc", "--filter", "label=compute.boot", "--format", format, NULL };
+  struct compute_instance about;
+  struct answer answer;
+  int result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, err);
+
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0)
+    result = engine_failed (&answer, "cannot list instances", err);
+  for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)
+    if (read_line (line, &about) == 0 && is_listed (context, &about))
+      result = emit (user, &about);
+  answer_free (&answer);
+  return result;
+}
+
+static int
+remove_container (void *context, const char *id, struct compute_error *err)
+{
+  const char *const args[] = { "rm", "--force", "--volumes", "--", id, NULL };
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  struct answer answer;
+  int result = engine_ask (context, args, REMOVE_MS, NULL, NULL, NULL, &answer, &why);
+
+  if (result != 0)
+    return compute_error_set (err, result, why.sys_errno, "Could not remove container %s: %s. It may still be running.",
+                              id, why.message);
+  if (answer.exit_code != 0 && !is_gone (&answer))
+    result = compute_error_set (err, COMPUTE_E_ENGINE, 0, "Could not remove container %s: %s. It may still be running.",
+                                id, answer.said);
+  answer_free (&answer);
+  return result;
+}
+
+static int
+shut_down (void *context, const char *id, struct compute_error *err)
+{
+  struct compute_instance about;
+  int result = status (context, id, &about, err);
+
+  return result == 0 ? remove_container (context, id, err) : result;
+}
+
+static int
+is_paused (const char *id, struct compute_error *err)
+{
+  return compute_error_set (err, COMPUTE_E_NOT_RUNNING, 0, "instance '%s' is paused, not running.", id);
+}
+
+static int
+connect_to (void *context, const char *id, struct compute_instance *ret_about, struct link **ret_link,
+            struct compute_error *err)
+{
+  const struct compute_provider_state *state = context;
+  const char *const argv[]
+      = { state->program, "exec", "--interactive", id, RUNNER_INSIDE, "--connect", SOCKET_INSIDE, NULL };
+  int result = status (context, id, ret_about, err);
+
+  if (result != 0)
+    return result;
+  if (ret_about->state == COMPUTE_STATE_PAUSED)
+    return is_paused (id, err);
+  if (ret_about->state != COMPUTE_STATE_RUNNING)
+    return not_running (id, err);
+  if ((ret_about->flags & COMPUTE_CONFIG_DETACHED) == 0)
+    return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "instance '%s' belongs to process %" PRId64 " alone", id,
+                              ret_about->owner_pid);
+  return link_start (argv, CONNECT_MS, ret_link, err);
+}
+
+const struct instances_ops container_ops
+    = { .open = connect_to, .shut_down = shut_down, .status = status, .list = list, .remove = remove_container };
