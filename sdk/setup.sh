@@ -32,7 +32,6 @@ valgrind valgrind
 zsh zsh
 bash-completion.pc bash-completion
 busybox busybox-static
-sbin/debootstrap debootstrap
 sbin/dockerd docker.io
 NEEDS
   [ "$1" = ci ] || return 0

@@ -147,10 +147,13 @@ list (void *context, compute_instance_fn emit, void *user, struct compute_error 
       = { "ps", "--all", "--no-trunc", "--filter", "label=compute.boot", "--format", format, NULL };
   struct compute_instance about;
   struct answer answer;
-  int result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, err);
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  int result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, &why);
 
+  if (result == COMPUTE_E_UNAVAILABLE)
+    return 0; /* without the program there is nothing of ours */
   if (result != 0)
-    return result;
+    return compute_error_set (err, result, why.sys_errno, "%s", why.message);
   if (answer.exit_code != 0)
     result = engine_failed (&answer, "cannot list instances", err);
   for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)

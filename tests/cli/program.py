@@ -15,7 +15,7 @@ SOURCES = pathlib.Path(sys.argv[3]).resolve()
 
 home = tempfile.TemporaryDirectory(prefix="compute-cli.")
 HOME = pathlib.Path(home.name)
-os.environ.update(HOME=home.name, XDG_RUNTIME_DIR=home.name, XDG_DATA_HOME=home.name)
+os.environ.update(HOME=home.name, XDG_RUNTIME_DIR=home.name, XDG_DATA_HOME=home.name, COMPUTE_DOCKER="/no/docker")
 for name in ("COMPUTE_PROVIDER_PATH", "COMPUTE_PROVIDER_PATH_ONLY", "ODD", "ODD_LOG"):
     os.environ.pop(name, None)
 

@@ -59,6 +59,7 @@ class Place:
         (destination / PREFIX.lstrip("/")).rename(self.prefix)
         shutil.rmtree(destination)
         self.env = {
+            "COMPUTE_DOCKER": "/no/docker",
             "PATH": f"{self.prefix}/bin:{os.environ['PATH']}",
             "HOME": str(folder),
             # No other library's file is found: neither a host nor a provider needs one.

@@ -56,7 +56,7 @@ class Reader:
 
     def read(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "COMPUTE_", "MESON"))}
-        env = {**kept, "HOME": str(self.folder / "home")}
+        env = {**kept, "HOME": str(self.folder / "home"), "COMPUTE_DOCKER": "/no/docker"}
         result = subprocess.run(["sh", "-c", self.script()], cwd=self.tree, env=env, stdin=subprocess.DEVNULL, check=False)
         for number, (kind, _, _) in enumerate(blocks()):
             path = self.folder / str(number)

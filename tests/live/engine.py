@@ -27,7 +27,8 @@ STOP_SECONDS = 5
 
 # An engine of our own has its bridge in a network of its own, too. Shims have their sockets in /run, whatever is set.
 PREPARE = 'mount -t tmpfs tmpfs /run && busybox ip link set lo up && exec "$@"'
-ALONE = [*images.ALONE, "--net", "sh", "-c", PREPARE, "sh"]
+ALONE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "slave", "--net", "--pid", "--fork",
+         "--kill-child", "--mount-proc", "sh", "-c", PREPARE, "sh"]
 
 
 def environment(host):

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""test_docker.py COMPUTE CONFORMANCE CASES: the docker provider on a real engine, through the program, and through the
+tests that every provider must pass."""
+
+import concurrent.futures
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import images
+import tap
+from engine import Engine
+
+COMPUTE, CONFORMANCE, CASES = sys.argv[1:4]
+BUSYBOX = "compute-test/busybox"
+AT_ONCE = 4
+
+cleanup = contextlib.ExitStack()
+
+
+@functools.cache
+def engine():
+    return cleanup.enter_context(Engine(private=True))
+
+
+def start(*words, env=None, **options):
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), **options)
+
+
+def compute(*words, **options):
+    """What the program prints, what it says, and its exit status."""
+    process = start(*words, **options)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def run(*words, image=BUSYBOX, **options):
+    return compute("run", "--on", "docker", "--image", engine().image(image), *words, **options)
+
+
+def containers():
+    return engine().docker("ps", "--all", "--quiet").stdout.split()
+
+
+def wait_true(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@contextlib.contextmanager
+def detached(*words, image=BUSYBOX):
+    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words)
+    assert status == 0, err
+    try:
+        yield out.strip()
+    finally:
+        compute("down", out.strip())
+        assert wait_true(lambda: not containers()), containers()
+
+
+def test_the_default_image_runs_python():
+    engine().image(images.PYTHON)
+    assert compute("run", "--on", "docker", "-c", 'python3 -c "print(2+2)"') == (0, "4\n", "")
+    assert containers() == []
+
+
+def test_it_is_another_place_than_the_host():
+    status, out, _ = run("-c", "hostname; pwd; ls /proc | grep -c '^[0-9]'")
+    hostname, folder, processes = out.split()
+    assert status == 0 and hostname != os.uname().nodename and folder == "/workspace" and int(processes) < 10, out
+
+
+def test_a_detached_instance_is_there_for_other_processes():
+    with detached() as name, tempfile.TemporaryDirectory() as folder:
+        assert compute("exec", name, "-c", "sleep 1000 & echo on") == (0, "on\n", "")
+        assert compute("exec", name, "-c", "ps | grep -c '[s]leep 1000'")[1] == "1\n", "a background child lives on"
+        assert name in compute("ps")[1]
+        pathlib.Path(folder, "file").write_text("data\n")
+        assert compute("cp", f"{folder}/file", f"{name}:file")[0] == 0
+        assert compute("exec", name, "--", "cat", "/workspace/file")[1] == "data\n"
+    status, _, err = compute("exec", name, "--", "true")
+    assert status == 125 and f"no instance '{name}'" in err, err
+
+
+def test_what_happened_behind_our_back_is_told():
+    with detached() as name:
+        engine().docker("pause", name)
+        assert "is paused, not running." in compute("exec", name, "--", "true")[2]
+        assert json.loads(compute("status", name, "--json")[1])["state"] == "paused"
+        engine().docker("unpause", name)
+        assert compute("exec", name, "-c", "echo on")[1] == "on\n"
+        engine().docker("rm", "--force", name)
+        assert f"no instance '{name}'" in compute("status", name)[2]
+
+
+def test_a_container_removed_in_mid_command_is_lost():
+    with detached() as name:
+        process = start("exec", name, "--json", "-c", "sleep 1000")
+        assert wait_true(lambda: "sleep 1000" in engine().docker("top", name).stdout)
+        engine().docker("rm", "--force", name)
+        out, _ = process.communicate(timeout=60)
+        assert json.loads(out)["error"]["code"] == "lost" and process.returncode == 125, out
+
+
+def test_an_owned_instance_ends_with_a_killed_host():
+    process = start("run", "--on", "docker", "--image", engine().image(BUSYBOX), "-c", "sleep 1000")
+    assert wait_true(lambda: len(containers()) == 1)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert wait_true(lambda: not containers(), 10), containers()
+
+
+def test_a_provision_that_fails_leaves_no_container():
+    for words in (["--workdir", "/proc/none"], ["--option", "docker.args=--no-such-option"],
+                  ["--option", "docker.args=--memory=1"]):
+        status, _, err = run(*words, "--", "true")
+        assert status == 125 and err.startswith("compute: run: "), err
+        assert wait_true(lambda: not containers()), containers()
+
+
+def test_no_secret_is_in_a_list_of_arguments_or_a_label():
+    secret = "s3cret-of-the-test"
+    process = start("run", "--on", "docker", "--image", engine().image(BUSYBOX), "--env", "TOKEN", "-c",
+                    'test -n "$TOKEN" && sleep 5', env={"TOKEN": secret})
+    assert wait_true(lambda: len(containers()) == 1)
+    time.sleep(1)
+    shown = engine().docker("inspect", *containers()).stdout
+    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            shown += file.read_bytes().decode(errors="replace")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert secret not in shown
+
+
+def test_an_image_needs_no_shell_for_words():
+    status, out, err = run("--", "/show", "7", "a b", image="compute-test/no-shell")
+    assert (status, out.splitlines()[:3]) == (7, ["/show", "7", "a b"]), err
+    status, _, err = run("-c", "true", image="compute-test/no-shell")
+    assert status == 125 and "/bin/sh" in err, err
+
+
+def test_entrypoint_user_and_missing_tools_do_not_matter():
+    assert run("-c", "echo on", image="compute-test/entrypoint")[1] == "on\n"
+    assert run("-c", "id -u", image="compute-test/user")[1] == "1000\n"
+    status, _, err = run("--timeout", "1", "-c", "(setsid sleep 1000 &) ; sleep 1000", image="compute-test/no-timeout")
+    assert status == 124, err
+
+
+def test_what_is_stated_is_honoured():
+    status, out, err = run("--option", "docker.args=--read-only --cap-drop ALL --network none", "-c",
+                           "touch /file 2>/dev/null || echo read-only; ls /sys/class/net")
+    assert (status, out.split()) == (0, ["read-only", "lo"]), (out, err)
+
+
+def test_a_memory_limit_is_told():
+    status, out, err = run("--json", "--option", "docker.args=--memory=32m --memory-swap=32m", "-c",
+                           "exec tail /dev/zero", image=images.PYTHON)
+    assert status == 137 and json.loads(out)["outcome"] == "out_of_memory", (out, err)
+
+
+def unavailable(env, *words):
+    status, out, _ = compute("run", "--on", "docker", *words, "--json", "-c", "true", env=env)
+    error = json.loads(out)["error"]
+    assert status == 125, out
+    return error
+
+
+def test_each_reason_for_no_engine_is_told():
+    with tempfile.TemporaryDirectory() as folder:
+        nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
+        assert "Cannot connect" in unavailable(nowhere)["message"]
+        assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
+        slow = pathlib.Path(folder, "slow")
+        slow.write_text("#!/bin/sh\nexec sleep 1000\n")
+        slow.chmod(0o755)
+        process = start("run", "--on", "docker", "-c", "true", env={"COMPUTE_DOCKER": str(slow)})
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130, process.communicate()
+
+
+def cases():
+    """Those of the list that concern every provider, but for the ones that set the clock."""
+    for line in pathlib.Path(CASES).read_text().splitlines():
+        found = re.match(r"CASE \(all, (\w+), (\w+), (\d+), (parallel|root)\)", line)
+        if found:
+            yield f"/{found[1]}/{found[2].replace('_', '-')}", int(found[3])
+
+
+def pass_case(path, seconds):
+    env = os.environ | engine().env | {"COMPUTE_TEST_PROVIDER": "docker"}
+    with tempfile.TemporaryFile() as log:
+        done = subprocess.run([CONFORMANCE, "-p", path], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                              timeout=seconds * 4, check=False)
+        log.seek(0)
+        assert done.returncode == 0, f"{path}: status {done.returncode}: {log.read().decode(errors='replace')[-1500:]}"
+
+
+def nothing_is_left():
+    assert wait_true(lambda: not containers()), containers()
+
+
+def main():
+    tests = {name[5:].replace("_", " "): function for name, function in globals().items() if name.startswith("test_")}
+    engine().image(images.PYTHON)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = {f"conformance {path}": pool.submit(pass_case, path, seconds).result for path, seconds in cases()}
+        tap.run(runs | {"conformance leaves nothing": nothing_is_left} | tests)
+
+
+with cleanup:
+    main()
