@@ -194,6 +194,18 @@ def test_each_reason_for_no_engine_is_told():
         assert process.wait(timeout=30) == 130, process.communicate()
 
 
+def test_the_readme_shows_what_happens():
+    text = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
+    shown = "".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL))
+    commands = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
+    assert commands
+    path = f"{os.path.dirname(os.path.abspath(COMPUTE))}:{os.environ['PATH']}"
+    for command, output in commands:
+        done = subprocess.run(["sh", "-c", command], env=os.environ | engine().env | {"PATH": path}, stdout=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, output), command
+
+
 def cases():
     """Those of the list that concern every provider, but for the ones that set the clock."""
     for line in pathlib.Path(CASES).read_text().splitlines():

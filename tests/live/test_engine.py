@@ -93,7 +93,7 @@ def test_an_image_is_made_once():
 def test_the_image_with_python():
     script = "import json, sys; print(json.dumps(sys.version_info[:2]))"
     assert run(images.PYTHON, "python", "-c", script) == "[3, 11]\n"
-    assert shell(images.PYTHON, "command -v python3; command -v bash") == "/usr/bin/python3\n/usr/bin/bash\n"
+    assert shell(images.PYTHON, "command -v python3; command -v bash") == "/usr/bin/python3\n/bin/bash\n"
 
 
 def test_the_image_without_a_shell():
