@@ -122,7 +122,7 @@ put_together (struct words *words, const struct compute_provider_state *state, c
               const struct compute_instance *about, struct compute_error *err)
 {
   static const char *const always[]
-      = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint=" RUNNER_INSIDE };
+      = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint", RUNNER_INSIDE };
   int result;
 
   words_add (words, state->program);
