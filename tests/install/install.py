@@ -35,6 +35,7 @@ share/zsh/site-functions/_compute
 share/zsh/site-functions/_plugin-ls
 LIB/compute/compute-provider-probe
 LIB/compute/compute-runner
+LIB/compute/providers/1/compute-provider-docker.so
 LIB/compute/providers/1/compute-provider-local.so
 LIB/libcompute-runner.a
 LIB/libcompute.so
