@@ -147,24 +147,30 @@ put_together (struct words *words, const struct compute_provider_state *state, c
 }
 
 static int
-begin (const struct compute_provider_state *state, const struct compute_config *config,
+begin (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
        const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
 {
   struct words words = { 0 };
   int result = put_together (&words, state, config, about, err);
 
   if (result == 0)
-    result = link_start (words.items, START_MS, ret_link, err);
+    result = engine_take_turn (state, call, err);
+  if (result == 0)
+    {
+      result = link_start (words.items, START_MS, ret_link, err);
+      engine_give_turn (state);
+    }
   words_free (&words);
   return result;
 }
 
 int
 container_start (struct compute_provider_state *state, const struct compute_config *config,
-                 const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
+                 const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
+                 struct compute_error *err)
 {
   struct link *link;
-  int result = begin (state, config, about, &link, err);
+  int result = begin (state, config, call, about, &link, err);
 
   if (result == 0)
     {

@@ -113,7 +113,7 @@ docker_provision (struct compute_provider_state *state, const struct compute_con
   if (result != 0)
     return result;
   cut_text (about.image, sizeof about.image, stated.image);
-  result = container_start (state, &stated, &about, &link, err);
+  result = container_start (state, &stated, call, &about, &link, err);
   if (result == 0)
     result = instances_add (&state->instances, &about, link, err);
   if (result == 0)

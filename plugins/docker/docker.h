@@ -51,6 +51,10 @@ void words_free (struct words *words);
 
 /* ---- engine.c: calls of the docker program ---- */
 
+/* So many calls of the engine at once, the others wait: CANCELLED when the caller gives up meanwhile. */
+int engine_take_turn (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err);
+void engine_give_turn (struct compute_provider_state *state);
+
 struct answer
 {
   char *text; /* stdout, NUL-terminated */
@@ -86,9 +90,10 @@ int container_check (const struct compute_config *config, struct compute_error *
 
 /* Starts the container of about, whose image is there, with a link to its runner, configured. */
 int container_start (struct compute_provider_state *state, const struct compute_config *config,
-                     const struct compute_instance *about, struct link **ret_link, struct compute_error *err);
+                     const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
+                     struct compute_error *err);
 
-/* The id of this user's container with this name. The rest is in what other processes made and left. */
+/* What the engine knows of our containers, whoever made them. */
 extern const struct instances_ops container_ops;
 
 #endif

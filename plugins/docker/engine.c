@@ -57,8 +57,8 @@ cancelled (struct compute_error *err)
 
 /* ---- Turns: so many calls at once, the others wait --------------------------------------------------------------- */
 
-static int
-take_turn (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
+int
+engine_take_turn (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
 {
   int result = 0;
 
@@ -81,8 +81,8 @@ take_turn (struct compute_provider_state *state, const struct compute_call *call
   return result;
 }
 
-static void
-give_turn (struct compute_provider_state *state)
+void
+engine_give_turn (struct compute_provider_state *state)
 {
   pthread_mutex_lock (&state->lock);
   state->turns++;
@@ -212,14 +212,14 @@ engine_ask (struct compute_provider_state *state, const char *const *args, uint3
             struct answer *ret_answer, struct compute_error *err)
 {
   struct asking asking = { .call = call, .line = line, .user = user };
-  int result = take_turn (state, call, err);
+  int result = engine_take_turn (state, call, err);
 
   *ret_answer = (struct answer){ .exit_code = -1 };
   if (result != 0)
     return result;
   asking.deadline_ms = now_ms () + limit_ms; /* the wait for a turn is not the engine's */
   result = converse (state, args, &asking, ret_answer, err);
-  give_turn (state);
+  engine_give_turn (state);
   if (result != 0)
     {
       free (asking.text);
