@@ -180,7 +180,7 @@ container_start (struct compute_provider_state *state, const struct compute_conf
         link_close (link);
     }
   if (result != 0)
-    (void) container_ops.remove (state, about->id, NULL);
+    (void) container_ops.remove (state, about->id, NULL, NULL);
   else
     *ret_link = link;
   return result;

@@ -2,6 +2,7 @@
 #include "docker.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CAPABILITIES (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED | COMPUTE_CAP_ISOLATION)
@@ -9,27 +10,24 @@
 
 COMPUTE_PROVIDER_DEFINE ("docker", DOCKER_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
 
-/* A setting's value, the caller's to free; a copy of fallback where there is none; NULL without memory. */
-static char *
-dup_setting (const struct compute_host *host, const char *key, const char *fallback)
-{
-  uint64_t bytes = 0;
-  char *value;
-
-  if (host->config_get == NULL || host->config_get (host->context, key, NULL, 0, &bytes) == COMPUTE_E_NOT_FOUND)
-    return strdup (fallback);
-  value = calloc (1, bytes + 1);
-  if (value != NULL)
-    (void) host->config_get (host->context, key, value, bytes, &bytes);
-  return value;
-}
-
 static unsigned
 count_turns (void)
 {
   long processors = sysconf (_SC_NPROCESSORS_ONLN);
 
   return processors < 1 ? 2 : processors > TURNS_MAX / 2 ? TURNS_MAX : (unsigned) processors * 2;
+}
+
+/* Waits by the clock that nobody sets. */
+static void
+init_free_turn (pthread_cond_t *free_turn)
+{
+  pthread_condattr_t attributes;
+
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (free_turn, &attributes);
+  pthread_condattr_destroy (&attributes);
 }
 
 static int
@@ -40,8 +38,8 @@ docker_open (const struct compute_host *host, struct compute_provider_state **re
 
   if (state != NULL)
     {
-      state->runner_path = dup_setting (host, "runner.path", "");
-      state->program = dup_setting (host, "docker.command", named != NULL && *named != '\0' ? named : "docker");
+      state->runner_path = setting_dup (host, "runner.path", "");
+      state->program = setting_dup (host, "docker.command", named != NULL && *named != '\0' ? named : "docker");
     }
   if (state == NULL || state->runner_path == NULL || state->program == NULL)
     {
@@ -53,10 +51,9 @@ docker_open (const struct compute_host *host, struct compute_provider_state **re
       free (state);
       return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
     }
-  state->host = host;
   state->turns = count_turns ();
   pthread_mutex_init (&state->lock, NULL);
-  pthread_cond_init (&state->free_turn, NULL);
+  init_free_turn (&state->free_turn);
   instances_open (&state->instances, &container_ops, state);
   *ret_state = state;
   return 0;
@@ -76,19 +73,9 @@ docker_close (struct compute_provider_state *state)
 }
 
 static int
-check_runner (const struct compute_provider_state *state, struct compute_error *err)
-{
-  if (access (state->runner_path, X_OK) == 0)
-    return 0;
-  return compute_error_set (err, COMPUTE_E_UNAVAILABLE, errno,
-                            "the runner '%s' cannot be used; set 'runner.path' to the program compute-runner",
-                            state->runner_path);
-}
-
-static int
 docker_is_available (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
 {
-  int result = check_runner (state, err);
+  int result = setting_check_runner (state->runner_path, err);
 
   return result == 0 ? engine_check (state, call, err) : result;
 }
@@ -103,7 +90,7 @@ docker_provision (struct compute_provider_state *state, const struct compute_con
   int result = container_check (config, err);
 
   if (result == 0)
-    result = check_runner (state, err);
+    result = setting_check_runner (state->runner_path, err);
   stated.image = config->image != NULL ? config->image : DEFAULT_IMAGE;
   stated.workdir = config->workdir != NULL ? config->workdir : DEFAULT_WORKDIR;
   if (result == 0)
@@ -132,57 +119,6 @@ docker_execute (struct compute_provider_state *state, const char *instance, cons
   return instances_execute (&state->instances, instance, command, config, call, ret_result, err);
 }
 
-static int
-docker_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
-                 struct compute_error *err)
-{
-  (void) call;
-  return instances_shut_down (&state->instances, instance, err);
-}
-
-static int
-docker_list_instances (struct compute_provider_state *state, compute_instance_fn emit, void *user,
-                       const struct compute_call *call, struct compute_error *err)
-{
-  (void) call;
-  return instances_list (&state->instances, emit, user, err);
-}
-
-static int
-docker_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
-                   struct compute_instance *ret_instance, struct compute_error *err)
-{
-  struct compute_instance about;
-  int result = instances_status (&state->instances, instance, &about, err);
-
-  (void) call;
-  if (result == 0)
-    give_instance (ret_instance, &about);
-  return result;
-}
-
-static int
-docker_put (struct compute_provider_state *state, const char *instance, const char *path, uint32_t mode,
-            int32_t source_fd, const struct compute_call *call, struct compute_error *err)
-{
-  return instances_put (&state->instances, instance, path, mode, source_fd, call, err);
-}
-
-static int
-docker_get (struct compute_provider_state *state, const char *instance, const char *path, int32_t target_fd,
-            const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
-{
-  return instances_get (&state->instances, instance, path, target_fd, call, ret_info, err);
-}
-
-static const struct compute_files docker_files = { .size = sizeof docker_files, .put = docker_put, .get = docker_get };
-
-static const void *
-docker_get_extension (const char *id)
-{
-  return strcmp (id, COMPUTE_FILES_ID) == 0 ? &docker_files : NULL;
-}
-
 static const struct compute_provider docker_provider = {
   COMPUTE_PROVIDER_HEADER,
   .name = "docker",
@@ -194,10 +130,10 @@ static const struct compute_provider docker_provider = {
   .is_available = docker_is_available,
   .provision = docker_provision,
   .execute = docker_execute,
-  .shutdown = docker_shutdown,
-  .list_instances = docker_list_instances,
-  .get_status = docker_get_status,
-  .get_extension = docker_get_extension,
+  .shutdown = slot_shutdown,
+  .list_instances = slot_list_instances,
+  .get_status = slot_get_status,
+  .get_extension = slot_get_extension,
 };
 
 int

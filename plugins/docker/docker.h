@@ -4,9 +4,9 @@
 
 /*
  * The docker provider: an instance is a container whose first process is the runner. The docker program is the control
- * plane, one call at a time and each with a deadline; commands go over the pipe to the runner. An owned instance is one
- * attached "docker run": its pipe ends with this process, and so does the container. A detached one listens inside, and
- * whoever uses it comes by "docker exec".
+ * plane, so many calls at once and each with a deadline; commands go over the pipe to the runner. An owned instance is
+ * one attached "docker run": its pipe ends with this process, and so does the container. A detached one listens inside,
+ * and whoever uses it comes by "docker exec".
  */
 
 #include <provider/kit.h>
@@ -20,10 +20,9 @@
 
 struct compute_provider_state
 {
-  const struct compute_host *host;
-  char *runner_path; /* "" when none is known */
-  char *program;     /* docker, or what stands for it */
-  struct instances instances;
+  struct instances instances; /* first, for the slots of the kit */
+  char *runner_path;          /* "" when none is known */
+  char *program;              /* docker, or what stands for it */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t free_turn;

@@ -11,7 +11,7 @@
 #define OUTPUT_MAX (4u * 1024 * 1024) /* more is no answer to anything that is asked here */
 #define INFO_MS 15000                 /* how long a daemon may take to say that it is there */
 #define TURN_LOOK_MS 50
-#define END_MS 500 /* for a program that has closed its output */
+#define END_MS 10000 /* for a program that has closed its output */
 
 /* One call under way. */
 struct asking
@@ -67,7 +67,7 @@ engine_take_turn (struct compute_provider_state *state, const struct compute_cal
     {
       struct timespec soon;
 
-      clock_gettime (CLOCK_REALTIME, &soon);
+      clock_gettime (CLOCK_MONOTONIC, &soon);
       soon.tv_nsec += TURN_LOOK_MS * 1000000L;
       soon.tv_sec += soon.tv_nsec / 1000000000L;
       soon.tv_nsec %= 1000000000L;

@@ -101,15 +101,23 @@ read_line (char *line, struct compute_instance *about)
   return 0;
 }
 
+/* The engine's own words for it, and docker's and podman's. "No such" alone would also be a host or a file on the way
+ * to an engine. */
 static int
 is_gone (const struct answer *answer)
 {
-  return strstr (answer->said, "No such") != NULL || strstr (answer->said, "no such") != NULL
-         || strstr (answer->said, "already in progress") != NULL;
+  static const char *const words[]
+      = { "No such container", "no such container", "no container with name or ID", "is already in progress" };
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr (answer->said, words[i]) != NULL)
+      return 1;
+  return 0;
 }
 
 static int
-status (void *context, const char *id, struct compute_instance *ret_about, struct compute_error *err)
+status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+        struct compute_error *err)
 {
   static const char format[] = "{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
   const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
@@ -118,7 +126,7 @@ status (void *context, const char *id, struct compute_instance *ret_about, struc
 
   if (!is_instance_id (ID_PREFIX, id))
     return no_instance (id, err);
-  result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, err);
+  result = engine_ask (context, args, LOOK_MS, call, NULL, NULL, &answer, err);
   if (result != 0)
     return result;
   answer.text[strcspn (answer.text, "\n")] = '\0';
@@ -136,11 +144,11 @@ is_listed (struct compute_provider_state *state, const struct compute_instance *
 {
   if (about->owner == COMPUTE_OWNER_ALIVE || !is_instance_id (ID_PREFIX, about->id))
     return 0;
-  return about->owner != COMPUTE_OWNER_SELF || instances_hold (&state->instances, about->id);
+  return about->owner != COMPUTE_OWNER_SELF || instances_leave_telling (&state->instances, about->id);
 }
 
 static int
-list (void *context, compute_instance_fn emit, void *user, struct compute_error *err)
+list (void *context, compute_instance_fn emit, void *user, const struct compute_call *call, struct compute_error *err)
 {
   static const char format[] = "{{.Names}}\t{{.State}}" LABELS (IN_LIST);
   static const char *const args[]
@@ -148,7 +156,7 @@ list (void *context, compute_instance_fn emit, void *user, struct compute_error 
   struct compute_instance about;
   struct answer answer;
   struct compute_error why = COMPUTE_ERROR_INIT;
-  int result = engine_ask (context, args, LOOK_MS, NULL, NULL, NULL, &answer, &why);
+  int result = engine_ask (context, args, LOOK_MS, call, NULL, NULL, &answer, &why);
 
   if (result == COMPUTE_E_UNAVAILABLE)
     return 0; /* without the program there is nothing of ours */
@@ -164,12 +172,12 @@ list (void *context, compute_instance_fn emit, void *user, struct compute_error 
 }
 
 static int
-remove_container (void *context, const char *id, struct compute_error *err)
+remove_container (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   const char *const args[] = { "rm", "--force", "--volumes", "--", id, NULL };
   struct compute_error why = COMPUTE_ERROR_INIT;
   struct answer answer;
-  int result = engine_ask (context, args, REMOVE_MS, NULL, NULL, NULL, &answer, &why);
+  int result = engine_ask (context, args, REMOVE_MS, call, NULL, NULL, &answer, &why);
 
   if (result != 0)
     return compute_error_set (err, result, why.sys_errno, "Could not remove container %s: %s. It may still be running.",
@@ -182,12 +190,12 @@ remove_container (void *context, const char *id, struct compute_error *err)
 }
 
 static int
-shut_down (void *context, const char *id, struct compute_error *err)
+shut_down (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   struct compute_instance about;
-  int result = status (context, id, &about, err);
+  int result = status (context, id, call, &about, err);
 
-  return result == 0 ? remove_container (context, id, err) : result;
+  return result == 0 ? remove_container (context, id, call, err) : result;
 }
 
 static int
@@ -197,13 +205,13 @@ is_paused (const char *id, struct compute_error *err)
 }
 
 static int
-connect_to (void *context, const char *id, struct compute_instance *ret_about, struct link **ret_link,
-            struct compute_error *err)
+connect_to (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+            struct link **ret_link, struct compute_error *err)
 {
   const struct compute_provider_state *state = context;
   const char *const argv[]
       = { state->program, "exec", "--interactive", id, RUNNER_INSIDE, "--connect", SOCKET_INSIDE, NULL };
-  int result = status (context, id, ret_about, err);
+  int result = status (context, id, call, ret_about, err);
 
   if (result != 0)
     return result;

@@ -57,7 +57,8 @@ words_check (const struct words *words, struct compute_error *err)
 {
   if (!words->failed)
     return 0;
-  return compute_error_set (err, COMPUTE_E_INVALID, 0, "more than %u arguments for the docker program", WORDS_MAX);
+  return compute_error_set (err, COMPUTE_E_INVALID, 0,
+                            "more than %u arguments for the docker program, or no memory for them", WORDS_MAX);
 }
 
 void

@@ -59,12 +59,10 @@ check_provision (const struct compute_config *config, struct compute_error *err)
 int
 check_available (const struct compute_provider_state *state, struct compute_error *err)
 {
-  if (state->runner_path[0] == '\0')
-    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0,
-                              "the runner was not found; set 'runner.path' to the program compute-runner");
-  if (access (state->runner_path, X_OK) != 0)
-    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, errno, "the runner '%s' cannot be started: %s",
-                              state->runner_path, strerror (errno));
+  int result = setting_check_runner (state->runner_path, err);
+
+  if (result != 0)
+    return result;
   if (access (SHELL, X_OK) != 0)
     return compute_error_set (err, COMPUTE_E_UNAVAILABLE, errno, "no shell can be started: '%s': %s", SHELL,
                               strerror (errno));

@@ -46,13 +46,15 @@ look_up (const char *id, struct folder *ret_folder, struct record *ret_record, s
 }
 
 static int
-status (void *context, const char *id, struct compute_instance *ret_about, struct compute_error *err)
+status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+        struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
   (void) context;
+  (void) call;
   if (result != 0)
     return result;
   folder_close (&folder);
@@ -93,14 +95,15 @@ open_link (const struct folder *folder, struct link **ret_link, struct compute_e
 }
 
 static int
-open_detached (void *context, const char *id, struct compute_instance *ret_about, struct link **ret_link,
-               struct compute_error *err)
+open_detached (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+               struct link **ret_link, struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
   (void) context;
+  (void) call;
   if (result != 0)
     return result;
   if (record.about.state == COMPUTE_STATE_STOPPED)
@@ -192,13 +195,14 @@ end_runner (const struct folder *folder, const struct record *record, struct com
 }
 
 static int
-shut_down (void *context, const char *id, struct compute_error *err)
+shut_down (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   struct folder folder;
   struct record record;
   int result = look_up (id, &folder, &record, err);
 
   (void) context;
+  (void) call;
   if (result != 0)
     return result;
   if (record.about.state != COMPUTE_STATE_STOPPED)
@@ -216,7 +220,7 @@ list_one (const struct compute_provider_state *state, const char *id, compute_in
 {
   struct compute_error why = COMPUTE_ERROR_INIT;
   struct compute_instance about;
-  int result = status (NULL, id, &about, &why);
+  int result = status (NULL, id, NULL, &about, &why);
 
   if (result == 0)
     return emit (user, &about);
@@ -226,7 +230,7 @@ list_one (const struct compute_provider_state *state, const char *id, compute_in
 }
 
 static int
-list (void *context, compute_instance_fn emit, void *user, struct compute_error *err)
+list (void *context, compute_instance_fn emit, void *user, const struct compute_call *call, struct compute_error *err)
 {
   const struct compute_provider_state *state = context;
   struct compute_error why = COMPUTE_ERROR_INIT;
@@ -235,6 +239,7 @@ list (void *context, compute_instance_fn emit, void *user, struct compute_error 
   DIR *folder;
   int result = folder_open_all (0, &all, &why);
 
+  (void) call;
   if (result == COMPUTE_E_DENIED)
     local_log (state, COMPUTE_LOG_WARNING, "no detached instance is listed: %s", why.message);
   if (result == COMPUTE_E_NOT_FOUND || result == COMPUTE_E_DENIED)

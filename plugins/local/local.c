@@ -23,31 +23,13 @@ local_log (const struct compute_provider_state *state, uint32_t level, const cha
   state->host->log (state->host->context, level, line);
 }
 
-/* The configured path of the runner, the caller's to free; "" when there is none; NULL without memory. */
-static char *
-dup_runner_path (const struct compute_host *host)
-{
-  uint64_t bytes = 0;
-  char *path;
-
-  if (host->config_get == NULL
-      || host->config_get (host->context, "runner.path", NULL, 0, &bytes) == COMPUTE_E_NOT_FOUND)
-    return strdup ("");
-  path = malloc (bytes + 1);
-  if (path == NULL)
-    return NULL;
-  path[0] = '\0';
-  (void) host->config_get (host->context, "runner.path", path, bytes, &bytes);
-  return path;
-}
-
 static int
 local_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
 {
   struct compute_provider_state *state = calloc (1, sizeof *state);
 
   if (state != NULL)
-    state->runner_path = dup_runner_path (host);
+    state->runner_path = setting_dup (host, "runner.path", "");
   if (state == NULL || state->runner_path == NULL)
     {
       free (state);
@@ -123,7 +105,7 @@ start (struct compute_provider_state *state, const struct compute_config *config
     return result;
   result = instances_add (&state->instances, about, link, err);
   if (result != 0 && detached)
-    (void) detached_ops.shut_down (state, about->id, NULL);
+    (void) detached_ops.shut_down (state, about->id, NULL, NULL);
   return result;
 }
 
@@ -161,57 +143,6 @@ local_execute (struct compute_provider_state *state, const char *instance, const
   return result != 0 ? result : instances_execute (&state->instances, instance, command, config, call, ret_result, err);
 }
 
-static int
-local_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
-                struct compute_error *err)
-{
-  (void) call;
-  return instances_shut_down (&state->instances, instance, err);
-}
-
-static int
-local_list_instances (struct compute_provider_state *state, compute_instance_fn emit, void *user,
-                      const struct compute_call *call, struct compute_error *err)
-{
-  (void) call;
-  return instances_list (&state->instances, emit, user, err);
-}
-
-static int
-local_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
-                  struct compute_instance *ret_instance, struct compute_error *err)
-{
-  struct compute_instance about;
-  int result = instances_status (&state->instances, instance, &about, err);
-
-  (void) call;
-  if (result == 0)
-    give_instance (ret_instance, &about);
-  return result;
-}
-
-static int
-local_put (struct compute_provider_state *state, const char *instance, const char *path, uint32_t mode,
-           int32_t source_fd, const struct compute_call *call, struct compute_error *err)
-{
-  return instances_put (&state->instances, instance, path, mode, source_fd, call, err);
-}
-
-static int
-local_get (struct compute_provider_state *state, const char *instance, const char *path, int32_t target_fd,
-           const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
-{
-  return instances_get (&state->instances, instance, path, target_fd, call, ret_info, err);
-}
-
-static const struct compute_files local_files = { .size = sizeof local_files, .put = local_put, .get = local_get };
-
-static const void *
-local_get_extension (const char *id)
-{
-  return strcmp (id, COMPUTE_FILES_ID) == 0 ? &local_files : NULL;
-}
-
 static const struct compute_provider local_provider = {
   COMPUTE_PROVIDER_HEADER,
   .name = "local",
@@ -223,10 +154,10 @@ static const struct compute_provider local_provider = {
   .is_available = local_is_available,
   .provision = local_provision,
   .execute = local_execute,
-  .shutdown = local_shutdown,
-  .list_instances = local_list_instances,
-  .get_status = local_get_status,
-  .get_extension = local_get_extension,
+  .shutdown = slot_shutdown,
+  .list_instances = slot_list_instances,
+  .get_status = slot_get_status,
+  .get_extension = slot_get_extension,
 };
 
 int

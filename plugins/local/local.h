@@ -12,9 +12,9 @@
 
 struct compute_provider_state
 {
+  struct instances instances; /* first, for the slots of the kit */
   const struct compute_host *host;
   char *runner_path; /* "" when none is known */
-  struct instances instances;
 };
 
 #define ID_PREFIX "local-"

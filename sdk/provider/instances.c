@@ -85,11 +85,14 @@ is_elsewhere (const struct instance *instance)
   return instance == NULL || (!instance->was_shut_down && (instance->about.flags & COMPUTE_CONFIG_DETACHED) != 0);
 }
 
-/* True when somebody else has to tell the state. */
+/* True when somebody else has to tell the state. What could not be removed is told by the table: the engine does not
+ * know that it should be gone. */
 static int
 is_told_elsewhere (const struct instances *table, const struct instance *instance)
 {
-  return is_elsewhere (instance) || (table->ops->remove != NULL && !instance->was_shut_down);
+  if (is_elsewhere (instance))
+    return 1;
+  return table->ops->remove != NULL && !instance->was_shut_down && instance->about.state != COMPUTE_STATE_ERROR;
 }
 
 /* A second connection to a detached instance, made by two threads at a time, is the one too many: *link is replaced. */
@@ -163,7 +166,8 @@ enter_known (struct instances *table, const char *id, struct link **ret_link, st
 }
 
 int
-instances_enter (struct instances *table, const char *id, struct link **ret_link, struct compute_error *err)
+instances_enter (struct instances *table, const char *id, const struct compute_call *call, struct link **ret_link,
+                 struct compute_error *err)
 {
   struct compute_instance about;
   struct link *dead;
@@ -175,7 +179,7 @@ instances_enter (struct instances *table, const char *id, struct link **ret_link
   close_if_any (dead);
   if (result != COMPUTE_E_NOT_FOUND)
     return result;
-  result = table->ops->open (table->context, id, &about, ret_link, err);
+  result = table->ops->open (table->context, id, call, &about, ret_link, err);
   return result == 0 ? add (table, &about, ret_link, 1, err) : result;
 }
 
@@ -203,11 +207,11 @@ mark_shut_down (struct instances *table, struct instance *instance)
 
 /* Another connection than ours ends a detached instance as well as our own: ours is only dropped. */
 static int
-shut_down_detached (struct instances *table, const char *id, struct compute_error *err)
+shut_down_detached (struct instances *table, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   struct instance *instance;
   struct link *link = NULL;
-  int result = table->ops->shut_down (table->context, id, err);
+  int result = table->ops->shut_down (table->context, id, call, err);
 
   if (result != 0)
     return result;
@@ -222,10 +226,10 @@ shut_down_detached (struct instances *table, const char *id, struct compute_erro
 
 /* What could not be removed may still run: it is known again, as failed, and another shutdown can succeed. */
 static int
-remove_owned (struct instances *table, const char *id, struct compute_error *err)
+remove_owned (struct instances *table, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   struct compute_error why = COMPUTE_ERROR_INIT;
-  int result = table->ops->remove (table->context, id, &why);
+  int result = table->ops->remove (table->context, id, call, &why);
   struct instance *instance;
 
   if (result == 0)
@@ -243,7 +247,8 @@ remove_owned (struct instances *table, const char *id, struct compute_error *err
 }
 
 static int
-shut_down_owned (struct instances *table, const char *id, struct link *link, struct compute_error *err)
+shut_down_owned (struct instances *table, const char *id, struct link *link, const struct compute_call *call,
+                 struct compute_error *err)
 {
   int result = 0;
 
@@ -253,12 +258,13 @@ shut_down_owned (struct instances *table, const char *id, struct link *link, str
       instances_leave (table, link);
     }
   if (table->ops->remove != NULL)
-    return remove_owned (table, id, err);       /* with all that would not end */
+    return remove_owned (table, id, call, err); /* with all that would not end */
   return result == COMPUTE_E_LOST ? 0 : result; /* lost: it had died, and what it ran with it */
 }
 
 int
-instances_shut_down (struct instances *table, const char *id, struct compute_error *err)
+instances_shut_down (struct instances *table, const char *id, const struct compute_call *call,
+                     struct compute_error *err)
 {
   struct instance *instance;
   struct link *link = NULL;
@@ -272,13 +278,13 @@ instances_shut_down (struct instances *table, const char *id, struct compute_err
     link = mark_shut_down (table, instance);
   pthread_mutex_unlock (&table->lock);
   if (elsewhere)
-    return shut_down_detached (table, id, err);
-  return again ? 0 : shut_down_owned (table, id, link, err);
+    return shut_down_detached (table, id, call, err);
+  return again ? 0 : shut_down_owned (table, id, link, call, err);
 }
 
 int
-instances_status (struct instances *table, const char *id, struct compute_instance *ret_about,
-                  struct compute_error *err)
+instances_status (struct instances *table, const char *id, const struct compute_call *call,
+                  struct compute_instance *ret_about, struct compute_error *err)
 {
   struct instance *instance;
   struct link *dead;
@@ -292,7 +298,7 @@ instances_status (struct instances *table, const char *id, struct compute_instan
     *ret_about = instance->about;
   pthread_mutex_unlock (&table->lock);
   close_if_any (dead);
-  return elsewhere ? table->ops->status (table->context, id, ret_about, err) : 0;
+  return elsewhere ? table->ops->status (table->context, id, call, ret_about, err) : 0;
 }
 
 /* The owned instances at one moment, and the links of those found dead. */
@@ -324,7 +330,8 @@ take_snapshot (struct instances *table, struct snapshot *snapshot)
 }
 
 int
-instances_list (struct instances *table, compute_instance_fn emit, void *user, struct compute_error *err)
+instances_list (struct instances *table, compute_instance_fn emit, void *user, const struct compute_call *call,
+                struct compute_error *err)
 {
   struct snapshot snapshot = { 0 };
   int result;
@@ -340,18 +347,20 @@ instances_list (struct instances *table, compute_instance_fn emit, void *user, s
     result = emit (user, &snapshot.about[i]);
   free (snapshot.about);
   free (snapshot.dead);
-  return result == 0 ? table->ops->list (table->context, emit, user, err) : result;
+  return result == 0 ? table->ops->list (table->context, emit, user, call, err) : result;
 }
 
 int
-instances_hold (struct instances *table, const char *id)
+instances_leave_telling (struct instances *table, const char *id)
 {
-  int held;
+  const struct instance *instance;
+  int told;
 
   pthread_mutex_lock (&table->lock);
-  held = *find (table, id) != NULL;
+  instance = *find (table, id);
+  told = instance != NULL && is_told_elsewhere (table, instance);
   pthread_mutex_unlock (&table->lock);
-  return held;
+  return told;
 }
 
 void
@@ -382,47 +391,17 @@ instances_close (struct instances *table)
   pthread_mutex_destroy (&table->lock);
 }
 
-/* ---- Calls that go over the link --------------------------------------------------------------------------------- */
-
 int
 instances_execute (struct instances *table, const char *id, const struct compute_command *command,
                    const struct compute_config *config, const struct compute_call *call,
                    struct compute_result *ret_result, struct compute_error *err)
 {
   struct link *link;
-  int result = instances_enter (table, id, &link, err);
+  int result = instances_enter (table, id, call, &link, err);
 
   if (result != 0)
     return result;
   result = compute_runner_execute (link->runner, command, config, call, ret_result, err);
-  instances_leave (table, link);
-  return result;
-}
-
-int
-instances_put (struct instances *table, const char *id, const char *path, uint32_t mode, int32_t source_fd,
-               const struct compute_call *call, struct compute_error *err)
-{
-  struct link *link;
-  int result = instances_enter (table, id, &link, err);
-
-  if (result != 0)
-    return result;
-  result = compute_runner_put (link->runner, path, mode, source_fd, call, err);
-  instances_leave (table, link);
-  return result;
-}
-
-int
-instances_get (struct instances *table, const char *id, const char *path, int32_t target_fd,
-               const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err)
-{
-  struct link *link;
-  int result = instances_enter (table, id, &link, err);
-
-  if (result != 0)
-    return result;
-  result = compute_runner_get (link->runner, path, target_fd, call, ret_info, err);
   instances_leave (table, link);
   return result;
 }

@@ -60,15 +60,18 @@ struct instance
 struct instances_ops
 {
   /* Connects to a detached instance. Errors: NOT_FOUND, NOT_RUNNING, ENGINE. */
-  int (*open) (void *context, const char *id, struct compute_instance *ret_about, struct link **ret_link,
+  int (*open) (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+               struct link **ret_link, struct compute_error *err);
+  int (*shut_down) (void *context, const char *id, const struct compute_call *call,
+                    struct compute_error *err); /* a detached one */
+  int (*status) (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
+                 struct compute_error *err);
+  int (*list) (void *context, compute_instance_fn emit, void *user, const struct compute_call *call,
                struct compute_error *err);
-  int (*shut_down) (void *context, const char *id, struct compute_error *err); /* a detached one */
-  int (*status) (void *context, const char *id, struct compute_instance *ret_about, struct compute_error *err);
-  int (*list) (void *context, compute_instance_fn emit, void *user, struct compute_error *err);
 
   /* Removes what an owned instance, whose runner has ended, leaves in the engine; NULL: nothing is left. With it,
    * status and list tell of owned instances too: the engine knows better than the table. */
-  int (*remove) (void *context, const char *id, struct compute_error *err);
+  int (*remove) (void *context, const char *id, const struct compute_call *call, struct compute_error *err);
 };
 
 struct instances
@@ -86,28 +89,48 @@ int instances_add (struct instances *table, const struct compute_instance *about
                    struct compute_error *err);
 
 /* The link of a running instance, to be given back with instances_leave. Errors: NOT_FOUND, NOT_RUNNING. */
-int instances_enter (struct instances *table, const char *id, struct link **ret_link, struct compute_error *err);
+int instances_enter (struct instances *table, const char *id, const struct compute_call *call, struct link **ret_link,
+                     struct compute_error *err);
 void instances_leave (struct instances *table, struct link *link);
 
-int instances_shut_down (struct instances *table, const char *id, struct compute_error *err);
-int instances_status (struct instances *table, const char *id, struct compute_instance *ret_about,
-                      struct compute_error *err);
-int instances_list (struct instances *table, compute_instance_fn emit, void *user, struct compute_error *err);
+int instances_shut_down (struct instances *table, const char *id, const struct compute_call *call,
+                         struct compute_error *err);
+int instances_status (struct instances *table, const char *id, const struct compute_call *call,
+                      struct compute_instance *ret_about, struct compute_error *err);
+int instances_list (struct instances *table, compute_instance_fn emit, void *user, const struct compute_call *call,
+                    struct compute_error *err);
 
-/* True when it is an instance that this table holds. */
-int instances_hold (struct instances *table, const char *id);
+/* True when the table holds the instance and leaves it to status and list to tell of it. */
+int instances_leave_telling (struct instances *table, const char *id);
 
 /* Ends the owned ones. */
 void instances_close (struct instances *table);
 
-/* execute, put and get of provider.h, over the link of an instance. */
+/* execute of provider.h, over the link of an instance. */
 int instances_execute (struct instances *table, const char *id, const struct compute_command *command,
                        const struct compute_config *config, const struct compute_call *call,
                        struct compute_result *ret_result, struct compute_error *err);
-int instances_put (struct instances *table, const char *id, const char *path, uint32_t mode, int32_t source_fd,
-                   const struct compute_call *call, struct compute_error *err);
-int instances_get (struct instances *table, const char *id, const char *path, int32_t target_fd,
-                   const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err);
+
+/* ---- slots.c: what stands in a provider's table as it is. The provider's state has to start with its table of
+ * instances. ---- */
+
+int slot_shutdown (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                   struct compute_error *err);
+int slot_list_instances (struct compute_provider_state *state, compute_instance_fn emit, void *user,
+                         const struct compute_call *call, struct compute_error *err);
+int slot_get_status (struct compute_provider_state *state, const char *instance, const struct compute_call *call,
+                     struct compute_instance *ret_instance, struct compute_error *err);
+
+/* COMPUTE_FILES_ID. */
+const void *slot_get_extension (const char *id);
+
+/* ---- setting.c ---- */
+
+/* A setting's value, the caller's to free; a copy of fallback where there is none; NULL without memory. */
+char *setting_dup (const struct compute_host *host, const char *key, const char *fallback);
+
+/* UNAVAILABLE when path, the setting "runner.path", is no program. */
+int setting_check_runner (const char *path, struct compute_error *err);
 
 /* ---- proof.c: whether a process is still the same one ---- */
 

@@ -185,13 +185,43 @@ def test_each_reason_for_no_engine_is_told():
         nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
         assert "Cannot connect" in unavailable(nowhere)["message"]
         assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
-        slow = pathlib.Path(folder, "slow")
-        slow.write_text("#!/bin/sh\nexec sleep 1000\n")
-        slow.chmod(0o755)
-        process = start("run", "--on", "docker", "-c", "true", env={"COMPUTE_DOCKER": str(slow)})
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130, process.communicate()
+
+
+@contextlib.contextmanager
+def instead_of_docker(script):
+    """The environment in which a script of ours is the docker program."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "docker")
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        yield {"COMPUTE_DOCKER": str(program)}
+
+
+def test_an_engine_that_cannot_be_asked_hides_no_instance():
+    with instead_of_docker("echo 'error during connect: dial tcp: lookup far.away: no such host' >&2; exit 1") as env:
+        for words in (["status"], ["down"], ["exec", "--", "true"]):
+            status, _, err = compute(words[0], "docker-0123456789ab", *words[1:], env=env)
+            assert status == 125 and "docker could not be asked" in err and "no such host" in err, err
+
+
+def test_an_interrupt_ends_the_wait_for_an_engine():
+    with instead_of_docker("exec sleep 1000") as env:
+        for words in (["ps"], ["run", "--on", "docker", "-c", "true"], ["status", "docker-0123456789ab"], ["down", "docker-0123456789ab"], ["reap"]):
+            process = start(*words, env=env)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+            assert process.returncode == 130, (words, process.returncode)
+
+
+def test_what_could_not_be_removed_may_still_run():
+    with instead_of_docker('[ "$1" != rm ] || { echo "no removal today" >&2; exit 1; }\nexec docker "$@"') as env:
+        with detached() as name:
+            status, _, err = compute("down", name, env=env)
+            told = f"Could not remove container {name}: no removal today. It may still be running."
+            assert status == 125 and told in err, err
+            assert compute("exec", name, "-c", "echo on")[1] == "on\n"
+            assert compute("down", name)[0] == 0
 
 
 def test_the_readme_shows_what_happens():
