@@ -19,8 +19,8 @@ LABEL = "compute.test"  # on each image, so that whatever runs one has it too
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # What Python 3.11, the shells and the usual tools need of Debian 12.
-PACKAGES = """libc6 util-linux libgcc-s1 libcrypt1 dash bash coreutils grep sed findutils procps libproc2-0 libacl1 libattr1
-libselinux1 libgmp10 libpcre2-8-0 libtinfo6 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1
+PACKAGES = """libc6 util-linux libgcc-s1 libcrypt1 dash bash coreutils grep sed findutils procps libproc2-0 libacl1
+libattr1 libselinux1 libgmp10 libpcre2-8-0 libtinfo6 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1
 zlib1g libbz2-1.0 liblzma5 libffi8 libssl3 libuuid1 libsystemd0 libcap2 libgcrypt20 liblz4-1 libzstd1
 libgpg-error0""".split()
 LINKS = {"usr/bin/python3": "python3.11", "usr/local/bin/python": "/usr/bin/python3"}

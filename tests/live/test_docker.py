@@ -31,9 +31,10 @@ def engine():
     return cleanup.enter_context(Engine(private=True))
 
 
-def start(*words, env=None, **options):
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), **options)
+def start(*words, env=None):
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), text=True,
+                            **streams)
 
 
 def compute(*words, **options):
@@ -206,7 +207,8 @@ def test_an_engine_that_cannot_be_asked_hides_no_instance():
 
 def test_an_interrupt_ends_the_wait_for_an_engine():
     with instead_of_docker("exec sleep 1000") as env:
-        for words in (["ps"], ["run", "--on", "docker", "-c", "true"], ["status", "docker-0123456789ab"], ["down", "docker-0123456789ab"], ["reap"]):
+        name = "docker-0123456789ab"
+        for words in (["ps"], ["run", "--on", "docker", "-c", "true"], ["status", name], ["down", name], ["reap"]):
             process = start(*words, env=env)
             time.sleep(1)
             process.send_signal(signal.SIGINT)
@@ -231,8 +233,8 @@ def test_the_readme_shows_what_happens():
     assert commands
     path = f"{os.path.dirname(os.path.abspath(COMPUTE))}:{os.environ['PATH']}"
     for command, output in commands:
-        done = subprocess.run(["sh", "-c", command], env=os.environ | engine().env | {"PATH": path}, stdout=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True, check=False)
+        done = subprocess.run(["sh", "-c", command], env=os.environ | engine().env | {"PATH": path}, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
         assert (done.returncode, done.stdout) == (0, output), command
 
 
