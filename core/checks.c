@@ -333,9 +333,9 @@ check_entry (struct checking *checking)
     {
       const struct want *want = &g_array_index (wants, struct want, i);
 
-      if (want->library != NULL && has_entry (library_elf (want->library)))
+      if (want->found != NULL && has_entry (library_elf (want->found)))
         conclude (checking, FAIL, REASON_FOREIGN_ENTRY, COMPUTE_PROVIDER_ENTRY " is not its own, but that of '%s'",
-                  want->library->path);
+                  want->found->path);
     }
 }
 
@@ -411,7 +411,7 @@ check_libraries (struct checking *checking)
     {
       const struct want *want = &g_array_index (wants, struct want, i);
 
-      if (want->library == NULL)
+      if (want->found == NULL)
         describe_missing (checking, want);
     }
 }
@@ -445,7 +445,7 @@ is_defined (const struct candidate *candidate, const char *symbol)
     return TRUE;
   for (guint i = 0; i < candidate->wants->len; i++)
     {
-      const struct library *library = g_array_index (candidate->wants, struct want, i).library;
+      const struct library *library = g_array_index (candidate->wants, struct want, i).found;
 
       if (library != NULL && elf_list_has (&library_elf (library)->exports, symbol))
         return TRUE;

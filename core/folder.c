@@ -93,7 +93,7 @@ is_vouched (const struct place *place, const struct compute_registry *registry)
 
   if (!place->beside)
     return place->source == COMPUTE_SOURCE_HOST;
-  walk_path (&walk, registry->services.library_folder);
+  walk_path (&walk, registry->services.own_folder);
   vouched = walk.distrust != NULL;
   walk_clear (&walk);
   return vouched;

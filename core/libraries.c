@@ -343,12 +343,11 @@ libraries_find (struct libraries *libraries, const struct elf_file *elf, const c
 
           if (!g_hash_table_add (names, (gpointer) name))
             continue;
-          want.library = find_name (libraries, wanting, name);
+          want.found = find_name (libraries, wanting, name);
           g_array_append_val (wants, want);
-          if (want.library != NULL && !want.library->loaded)
-            g_ptr_array_add (queue,
-                             g_memdup2 (&(struct wanting){ library_elf (want.library), want.library->path, wanting },
-                                        sizeof (struct wanting)));
+          if (want.found != NULL && !want.found->loaded)
+            g_ptr_array_add (queue, g_memdup2 (&(struct wanting){ library_elf (want.found), want.found->path, wanting },
+                                               sizeof (struct wanting)));
         }
     }
   return wants;
@@ -359,6 +358,6 @@ wants_find (const GArray *wants, const char *name)
 {
   for (guint i = 0; i < wants->len; i++)
     if (strcmp (g_array_index (wants, struct want, i).name, name) == 0)
-      return g_array_index (wants, struct want, i).library;
+      return g_array_index (wants, struct want, i).found;
   return NULL;
 }

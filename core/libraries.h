@@ -28,8 +28,8 @@ struct library
 struct want
 {
   const char *name;
-  const char *wanted_by;         /* a path */
-  const struct library *library; /* NULL: not found */
+  const char *wanted_by;       /* a path */
+  const struct library *found; /* NULL: not found */
 };
 
 struct libraries *libraries_new (void);

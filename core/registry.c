@@ -22,7 +22,7 @@ compute_registry_open (const struct compute_registry_options *options, struct co
   registry = g_new0 (struct compute_registry, 1);
   registry->flags = own.flags;
   services_init (&registry->services, &own);
-  registry->search = search_new (&own, registry->services.library_folder);
+  registry->search = search_new (&own, registry->services.own_folder);
   pthread_mutex_init (&registry->lock, NULL);
   registry->registered = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   registry->resolved = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

@@ -72,15 +72,15 @@ services_init (struct services *services, const struct compute_registry_options 
     .context = options->context,
     .log = options->log,
     .config_get = options->config_get,
-    .library_folder = find_library_folder (),
+    .own_folder = find_library_folder (),
   };
-  services->runner_path = g_build_filename (services->library_folder, "compute", "compute-runner", NULL);
+  services->runner_path = g_build_filename (services->own_folder, "compute", "compute-runner", NULL);
 }
 
 void
 services_clear (struct services *services)
 {
-  g_free (services->library_folder);
+  g_free (services->own_folder);
   g_free (services->runner_path);
 }
 

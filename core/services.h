@@ -11,7 +11,7 @@ struct services
   void *context; /* of the two below */
   void (*log) (void *context, uint32_t level, const char *line);
   int (*config_get) (void *context, const char *key, char *buffer, uint64_t buffer_bytes, uint64_t *ret_bytes);
-  char *library_folder; /* where libcompute.so lies */
+  char *own_folder; /* where libcompute.so lies */
   char *runner_path;
 };
 
