@@ -4,7 +4,8 @@
 
 /*
  * What the providers here have in common, over the runner's client kit: what is said of an instance, connections to
- * runners, the table of instances of one open provider, and proofs of who an instance belongs to.
+ * runners, the table of instances of one open provider with the slots that it answers, settings, and proofs of who an
+ * instance belongs to.
  */
 
 #include <compute/runner.h>
