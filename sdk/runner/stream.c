@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "command.h"
+#include "drop.h"
 #include "protocol.h"
 #include "session.h"
 
@@ -17,7 +18,7 @@
 #define STEPS_MAX 4         /* in one go, for the sake of the others */
 #define FLOOD (256u * 1024) /* so much since it was last slow */
 #define LARGE_PIPE (1024 * 1024)
-#define VISIT_EVERY_US 150
+#define VISIT_EVERY_US 300
 #define VISIT_WORTH (16u * 1024) /* less at a visit is slow */
 
 enum step
@@ -32,22 +33,6 @@ static uint64_t
 smaller (uint64_t a, uint64_t b)
 {
   return a < b ? a : b;
-}
-
-/* Without copying where the kernel can. */
-static ssize_t
-discard (int fd, size_t count)
-{
-  static char nowhere[64 * 1024];
-  static int null_fd = -1;
-  ssize_t result;
-
-  if (null_fd < 0)
-    null_fd = open ("/dev/null", O_WRONLY | O_CLOEXEC);
-  result = splice (fd, NULL, null_fd, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-  if (result < 0 && errno != EAGAIN)
-    result = read (fd, nowhere, smaller (count, sizeof nowhere));
-  return result;
 }
 
 /* Less than was asked for means that the pipe is empty now, while the command lives; afterwards, every byte counts. */
@@ -71,7 +56,7 @@ discard_some (struct stream *stream)
 {
   uint64_t want = smaller (stream->left, DISCARD_MAX);
 
-  return account (stream, discard (stream->watch.fd, want), want);
+  return account (stream, drop_bytes (stream->watch.fd, want), want);
 }
 
 static enum step
