@@ -91,11 +91,12 @@ serve (struct lane *lane, const struct pollfd *ready)
 static void
 carry (int socket_fd)
 {
-  static struct lane in = { .from = 0 };
-  static struct lane out = { .to = 1 };
+  static struct lane in, out; /* with values here, the file would hold their buffers */
   int told = 0;
 
+  in.from = 0;
   in.to = out.from = socket_fd;
+  out.to = 1;
   while (!out.ended || out.count > 0)
     {
       struct pollfd fds[] = { wish (&in), wish (&out) };
