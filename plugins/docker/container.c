@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define START_MS 120000 /* from "docker run" to the runner's first word */
-
 /* ---- What can be honoured ---------------------------------------------------------------------------------------- */
 
 static int
@@ -41,7 +39,7 @@ container_check (const struct compute_config *config, struct compute_error *err)
   return check_mounts (config, err);
 }
 
-/* ---- The start --------------------------------------------------------------------------------------------------- */
+/* ---- The words --------------------------------------------------------------------------------------------------- */
 
 /* Labels are read again line by line. */
 static void
@@ -83,11 +81,23 @@ add_labels (struct words *words, const struct compute_instance *about, struct co
   return 0;
 }
 
+/* Where an engine does not see our files, the runner is copied into a volume: that ends with the container, and no
+ * image ever holds it either. */
 static void
-add_mounts (struct words *words, const struct compute_provider_state *state, const struct compute_config *config)
+add_runner (struct words *words, const struct compute_provider_state *state, int is_far)
 {
   words_add (words, "--mount");
-  words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
+  if (is_far)
+    words_add (words, "type=volume,target=" FOLDER_INSIDE);
+  else
+    words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
+  words_add (words, "--entrypoint");
+  words_add (words, RUNNER_INSIDE);
+}
+
+static void
+add_mounts (struct words *words, const struct compute_config *config)
+{
   for (uint64_t i = 0; i < config->mount_count; i++)
     {
       const struct compute_mount *mount = &config->mounts[i];
@@ -117,15 +127,15 @@ add_limits (struct words *words, const struct compute_config *config)
 }
 
 /* The environment is not among the words: it goes to the runner by the pipe, where no list of processes shows it. */
-static int
-put_together (struct words *words, const struct compute_provider_state *state, const struct compute_config *config,
-              const struct compute_instance *about, struct compute_error *err)
+int
+container_words (struct words *words, const struct compute_provider_state *state, int is_far,
+                 const struct compute_config *config, const struct compute_instance *about, struct compute_error *err)
 {
-  static const char *const always[]
-      = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint", RUNNER_INSIDE };
+  static const char *const always[] = { "--interactive", "--rm", "--pull=never", "--log-driver=none" };
   int result;
 
   words_add (words, state->program);
+  words_add (words, is_far ? "create" : "run");
   for (size_t i = 0; i < sizeof always / sizeof *always; i++)
     words_add (words, always[i]);
   result = add_labels (words, about, err);
@@ -133,7 +143,8 @@ put_together (struct words *words, const struct compute_provider_state *state, c
     return result;
   words_format (words, "--name=%s", about->id);
   words_format (words, "--workdir=%s", config->workdir);
-  add_mounts (words, state, config);
+  add_runner (words, state, is_far);
+  add_mounts (words, config);
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
     words_split (words, config->options[i].value);
@@ -144,44 +155,4 @@ put_together (struct words *words, const struct compute_provider_state *state, c
       words_add (words, SOCKET_INSIDE);
     }
   return words_check (words, err);
-}
-
-static int
-begin (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
-       const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
-{
-  struct words words = { 0 };
-  int result = put_together (&words, state, config, about, err);
-
-  if (result == 0)
-    result = engine_take_turn (state, call, err);
-  if (result == 0)
-    {
-      result = link_start (words.items, START_MS, ret_link, err);
-      engine_give_turn (state);
-    }
-  words_free (&words);
-  return result;
-}
-
-int
-container_start (struct compute_provider_state *state, const struct compute_config *config,
-                 const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
-                 struct compute_error *err)
-{
-  struct link *link;
-  int result = begin (state, config, call, about, &link, err);
-
-  if (result == 0)
-    {
-      link->kill_child = (config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* its client would wait for the container */
-      result = compute_runner_configure (link->runner, config, err);
-      if (result != 0)
-        link_close (link);
-    }
-  if (result != 0)
-    (void) container_ops.remove (state, about->id, NULL, NULL);
-  else
-    *ret_link = link;
-  return result;
 }
