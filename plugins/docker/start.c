@@ -5,7 +5,8 @@
 
 #define START_MS 120000 /* from "docker run" to the runner's first word */
 #define COPY_MS 60000
-#define LEAVE_MS 5000 /* for the removal of what a failed start leaves */
+#define LEAVE_MS 15000     /* for the removal of what a failed start leaves */
+#define LEAVE_SOON_MS 3000 /* the same, while somebody waits for the end of a cancelled one */
 
 /* What can be done about a failed attempt, once each. */
 struct remedies
@@ -115,8 +116,9 @@ leave_nothing (struct compute_provider_state *state, const char *id, struct comp
 {
   struct compute_error removal = COMPUTE_ERROR_INIT;
   struct compute_error first = *why;
+  uint32_t limit_ms = why->code == COMPUTE_E_CANCELLED ? LEAVE_SOON_MS : LEAVE_MS;
 
-  if (container_remove (state, id, LEAVE_MS, NULL, &removal) != 0)
+  if (container_remove (state, id, limit_ms, NULL, &removal) != 0)
     (void) compute_error_set (why, first.code, first.sys_errno, "%.100s. %s", first.message, removal.message);
 }
 

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -31,9 +32,9 @@ def engine():
     return cleanup.enter_context(Engine(private=True))
 
 
-def start(*words, env=None):
+def start(*words, env=None, program=(COMPUTE,)):
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), text=True,
+    return subprocess.Popen([*program, *words], env=os.environ | engine().env | (env or {}), text=True,
                             **streams)
 
 
@@ -62,8 +63,8 @@ def wait_true(condition, seconds=30):
 
 
 @contextlib.contextmanager
-def detached(*words, image=BUSYBOX):
-    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words)
+def detached(*words, image=BUSYBOX, **options):
+    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words, **options)
     assert status == 0, err
     try:
         yield out.strip()
@@ -162,6 +163,77 @@ def test_entrypoint_user_and_missing_tools_do_not_matter():
     assert status == 124, err
 
 
+@contextlib.contextmanager
+def emulator():
+    """The kernel runs programs for the other CPU: here, by the same program for this one."""
+    other = images.for_another_cpu(pathlib.Path("/proc/self/exe").read_bytes()[:20])
+    rule = r"\x7fELF" + "".join(rf"\x{byte:02x}" for byte in other[4:20])
+    mask = r"\xff" * 7 + r"\x00" * 9 + r"\xfe\xff" + r"\xff\xff"
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", "binfmt_misc", "binfmt_misc", folder], check=True)
+        known = pathlib.Path(folder, "compute-test")
+        try:
+            pathlib.Path(folder, "register").write_text(f":{known.name}:M:0:{rule}:{mask}:{images.need('busybox')}:F")
+            yield
+        finally:
+            if known.exists():
+                known.write_text("-1")
+            subprocess.run(["umount", folder], check=True)
+
+
+def test_another_cpu_is_told_and_runs_where_the_kernel_can():
+    status, _, err = run("-c", "true", image="compute-test/other-cpu")
+    assert status == 125 and "cannot run the shell '/bin/sh': it is neither a program for this machine's CPU" in err, err
+    with emulator():
+        assert run("-c", "echo on; exit 3", image="compute-test/other-cpu")[:2] == (3, "on\n")
+        status, out, _ = run("--json", "--timeout", "1", "-c", "(setsid sleep 1000 &) ; sleep 1000", image="compute-test/other-cpu")
+        assert status == 124 and json.loads(out)["outcome"] == "timed_out", out
+
+
+@contextlib.contextmanager
+def elsewhere():
+    """What to start as the program, for it to be in a folder that no engine sees."""
+    program = pathlib.Path(COMPUTE).resolve()
+    build = program.parents[2]
+    with tempfile.TemporaryDirectory() as folder:
+        script = 'mount --bind "$1" "$2" && program=$2/$3 && shift 3 && exec "$program" "$@"'
+        yield ["unshare", "--mount", "sh", "-c", script, "sh", build, folder, program.relative_to(build)]
+
+
+def test_an_engine_that_does_not_see_our_files_gets_a_copy():
+    with elsewhere() as far:
+        assert run("-c", "echo on; exit 3", program=far) == (3, "on\n", "")
+        with detached(program=far) as name:
+            assert compute("exec", name, "-c", "echo on") == (0, "on\n", ""), "from where the files are seen"
+            assert compute("exec", name, "-c", "exit 4", program=far)[0] == 4
+    assert engine().docker("volume", "ls", "--quiet").stdout == ""
+
+
+def files_of(image):
+    """The paths in the layers of an image."""
+    paths = []
+    with tempfile.TemporaryFile() as archive:
+        engine().docker("save", image, stdout=archive)
+        archive.seek(0)
+        with tarfile.open(fileobj=archive) as layers:
+            for name in (name for name in layers.getnames() if name.endswith("layer.tar")):
+                with tarfile.open(fileobj=layers.extractfile(name)) as layer:
+                    paths += layer.getnames()
+    return paths
+
+
+def test_no_image_ever_holds_the_runner():
+    with elsewhere() as far:
+        for program, left in (([COMPUTE], []), (far, ["dev/.compute"])):  # the empty folder that a volume is mounted on
+            with detached(program=program) as name:
+                assert compute("exec", name, "-c", "echo data >/srv/file")[0] == 0
+                image = engine().docker("commit", name).stdout.strip()
+                paths = files_of(image)
+                engine().docker("rmi", "--force", image)
+                assert "srv/file" in paths
+                assert [path for path in paths if "compute" in path] == left, paths
+
+
 def test_what_is_stated_is_honoured():
     status, out, err = run("--option", "docker.args=--read-only --cap-drop ALL --network none", "-c",
                            "touch /file 2>/dev/null || echo read-only; ls /sys/class/net")
@@ -214,6 +286,13 @@ def test_an_interrupt_ends_the_wait_for_an_engine():
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=10)
             assert process.returncode == 130, (words, process.returncode)
+
+
+def test_the_number_of_calls_is_one_that_can_be():
+    for calls in ("0", "17", "-1", "many", "1x"):
+        status, _, err = run("-c", "true", env={"COMPUTE_DOCKER_CALLS": calls})
+        assert status == 125 and f"from 1 to 16, not '{calls}'" in err, err
+    assert run("-c", "echo on", env={"COMPUTE_DOCKER_CALLS": "1"})[:2] == (0, "on\n")
 
 
 def test_what_could_not_be_removed_may_still_run():
