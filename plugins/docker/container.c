@@ -147,7 +147,7 @@ container_words (struct words *words, const struct compute_provider_state *state
   add_mounts (words, config);
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
-    words_split (words, config->options[i].value);
+    words_add (words, config->options[i].value); /* an argument stays one argument */
   words_add (words, config->image);
   if (config->flags & COMPUTE_CONFIG_DETACHED)
     {

@@ -45,8 +45,6 @@ struct words
 void words_add (struct words *words, const char *word);
 COMPUTE_PRINTF (2, 3) void words_format (struct words *words, const char *format, ...);
 
-/* The words of text, which spaces separate. */
-void words_split (struct words *words, const char *text);
 int words_check (const struct words *words, struct compute_error *err);
 void words_free (struct words *words);
 

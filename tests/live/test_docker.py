@@ -49,6 +49,11 @@ def run(*words, image=BUSYBOX, **options):
     return compute("run", "--on", "docker", "--image", engine().image(image), *words, **options)
 
 
+def arguments(*words):
+    """The options that give docker run each word as it is."""
+    return [part for word in words for part in ("--option", f"docker.args={word}")]
+
+
 def containers():
     return engine().docker("ps", "--all", "--quiet").stdout.split()
 
@@ -127,8 +132,7 @@ def test_an_owned_instance_ends_with_a_killed_host():
 
 
 def test_a_provision_that_fails_leaves_no_container():
-    for words in (["--workdir", "/proc/none"], ["--option", "docker.args=--no-such-option"],
-                  ["--option", "docker.args=--memory=1"]):
+    for words in (["--workdir", "/proc/none"], arguments("--no-such-option"), arguments("--memory=1")):
         status, _, err = run(*words, "--", "true")
         assert status == 125 and err.startswith("compute: run: "), err
         assert wait_true(lambda: not containers()), containers()
@@ -235,13 +239,13 @@ def test_no_image_ever_holds_the_runner():
 
 
 def test_what_is_stated_is_honoured():
-    status, out, err = run("--option", "docker.args=--read-only --cap-drop ALL --network none", "-c",
-                           "touch /file 2>/dev/null || echo read-only; ls /sys/class/net")
-    assert (status, out.split()) == (0, ["read-only", "lo"]), (out, err)
+    status, out, err = run(*arguments("--read-only", "--cap-drop=ALL", "--network", "none", "--env=WORDS=a  b -c"), "-c",
+                           'touch /file 2>/dev/null || echo read-only; ls /sys/class/net; echo "$WORDS"')
+    assert (status, out) == (0, "read-only\nlo\na  b -c\n"), (out, err)
 
 
 def test_a_memory_limit_is_told():
-    status, out, err = run("--json", "--option", "docker.args=--memory=32m --memory-swap=32m", "-c",
+    status, out, err = run("--json", *arguments("--memory=32m", "--memory-swap=32m"), "-c",
                            "exec tail /dev/zero", image=images.PYTHON)
     assert status == 137 and json.loads(out)["outcome"] == "out_of_memory", (out, err)
 
