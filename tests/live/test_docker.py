@@ -4,7 +4,6 @@ tests that every provider must pass."""
 
 import concurrent.futures
 import contextlib
-import functools
 import json
 import os
 import pathlib
@@ -17,59 +16,11 @@ import time
 
 import images
 import tap
-from engine import Engine
+from place import (BUSYBOX, COMPUTE, cleanup, compute, containers, detached, engine, instead_of_docker, run, start,
+                   wait_true)
 
-COMPUTE, CONFORMANCE, CASES = sys.argv[1:4]
-BUSYBOX = "compute-test/busybox"
+CONFORMANCE, CASES = sys.argv[2:4]
 AT_ONCE = 4
-
-cleanup = contextlib.ExitStack()
-
-
-@functools.cache
-def engine():
-    return cleanup.enter_context(Engine(private=True))
-
-
-def start(*words, env=None):
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), text=True,
-                            **streams)
-
-
-def compute(*words, **options):
-    """What the program prints, what it says, and its exit status."""
-    process = start(*words, **options)
-    out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
-
-
-def run(*words, image=BUSYBOX, **options):
-    return compute("run", "--on", "docker", "--image", engine().image(image), *words, **options)
-
-
-def containers():
-    return engine().docker("ps", "--all", "--quiet").stdout.split()
-
-
-def wait_true(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-@contextlib.contextmanager
-def detached(*words, image=BUSYBOX):
-    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words)
-    assert status == 0, err
-    try:
-        yield out.strip()
-    finally:
-        compute("down", out.strip())
-        assert wait_true(lambda: not containers()), containers()
 
 
 def test_the_default_image_runs_python():
@@ -186,16 +137,6 @@ def test_each_reason_for_no_engine_is_told():
         nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
         assert "Cannot connect" in unavailable(nowhere)["message"]
         assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
-
-
-@contextlib.contextmanager
-def instead_of_docker(script):
-    """The environment in which a script of ours is the docker program."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder, "docker")
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
-        yield {"COMPUTE_DOCKER": str(program)}
 
 
 def test_an_engine_that_cannot_be_asked_hides_no_instance():
