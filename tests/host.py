@@ -99,6 +99,14 @@ class Registry:
         return handle
 
 
+def provision(handle, caller=None, **settings):
+    """The id of a new instance."""
+    instance = make("instance")
+    config = make("config", **{"timeout_ms": UNSET, "output_limit_bytes": UNSET, **settings})
+    call("provision", handle, ctypes.byref(config), caller and ctypes.byref(caller), ctypes.byref(instance))
+    return instance.id
+
+
 def execute(handle, instance, script, **settings):
     """Runs a script; returns the result and {stream: bytes}."""
     streams = {1: b"", 2: b""}

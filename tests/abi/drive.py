@@ -4,12 +4,11 @@
     drive.py LIBRARY OLD    OLD is a provider that was built with the frozen headers
 """
 
-import ctypes
 import re
 import sys
 
 import tap
-from host import STRUCTS, UNSET, Failure, Registry, call, execute, load_structs, make, open_library
+from host import STRUCTS, Failure, Registry, call, execute, load_structs, make, open_library, provision
 
 LIBRARY = open_library(sys.argv[1])
 
@@ -22,11 +21,9 @@ def on(provider, *paths):
             with Registry(*paths) as registry:
                 handle = registry.resolve(provider)
                 try:
-                    instance = make("instance")
-                    config = make("config", timeout_ms=UNSET, output_limit_bytes=UNSET)
-                    call("provision", handle, ctypes.byref(config), None, ctypes.byref(instance))
-                    test(handle, instance.id)
-                    call("shutdown", handle, instance.id, None)
+                    instance = provision(handle)
+                    test(handle, instance)
+                    call("shutdown", handle, instance, None)
                 finally:
                     LIBRARY.compute_close(handle)
 
