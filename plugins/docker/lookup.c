@@ -208,7 +208,7 @@ static int
 connect_to (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
             struct link **ret_link, struct compute_error *err)
 {
-  const struct compute_provider_state *state = context;
+  struct compute_provider_state *state = context;
   const char *const argv[]
       = { state->program, "exec", "--interactive", id, RUNNER_INSIDE, "--connect", SOCKET_INSIDE, NULL };
   int result = status (context, id, call, ret_about, err);
@@ -222,7 +222,12 @@ connect_to (void *context, const char *id, const struct compute_call *call, stru
   if ((ret_about->flags & COMPUTE_CONFIG_DETACHED) == 0)
     return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "instance '%s' belongs to process %" PRId64 " alone", id,
                               ret_about->owner_pid);
-  return link_start (argv, CONNECT_MS, ret_link, err);
+  result = engine_take_turn (state, call, err);
+  if (result != 0)
+    return result;
+  result = link_start (argv, CONNECT_MS, ret_link, err);
+  engine_give_turn (state);
+  return result;
 }
 
 const struct instances_ops container_ops
