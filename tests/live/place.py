@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,10 @@ from engine import Engine
 
 COMPUTE = sys.argv[1]
 BUSYBOX = "compute-test/busybox"
+
+# Behind a shell's &, the tests themselves are started with this ignored, and so would compute be.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 cleanup = contextlib.ExitStack()
 
