@@ -67,7 +67,7 @@ def test_a_container_removed_in_mid_command_is_lost():
         assert json.loads(out)["error"]["code"] == "lost" and process.returncode == 125, out
 
 
-def test_an_owned_instance_ends_with_a_killed_host():
+def test_G01_an_owned_instance_ends_with_a_killed_host():
     process = start("run", "--on", "docker", "--image", engine().image(BUSYBOX), "-c", "sleep 1000")
     assert wait_true(lambda: len(containers()) == 1)
     time.sleep(0.5)
@@ -99,14 +99,14 @@ def test_no_secret_is_in_a_list_of_arguments_or_a_label():
     assert secret not in shown
 
 
-def test_an_image_needs_no_shell_for_words():
+def test_I02_an_image_needs_no_shell_for_words():
     status, out, err = run("--", "/show", "7", "a b", image="compute-test/no-shell")
     assert (status, out.splitlines()[:3]) == (7, ["/show", "7", "a b"]), err
     status, _, err = run("-c", "true", image="compute-test/no-shell")
     assert status == 125 and "/bin/sh" in err, err
 
 
-def test_entrypoint_user_and_missing_tools_do_not_matter():
+def test_I03_I06_missing_tools_entrypoint_and_user_do_not_matter():
     assert run("-c", "echo on", image="compute-test/entrypoint")[1] == "on\n"
     assert run("-c", "id -u", image="compute-test/user")[1] == "1000\n"
     status, _, err = run("--timeout", "1", "-c", "(setsid sleep 1000 &) ; sleep 1000", image="compute-test/no-timeout")

@@ -23,7 +23,7 @@ import tap
 from place import (BUSYBOX, cleanup, compute, containers, detached, engine, instead_of_docker, run, start, wait_true)
 
 LOST, NOT_FOUND, NOT_RUNNING, INVALID = -11, -2, -8, -1
-CANCELLED = 4
+CANCELLED, ERROR = 4, 4  # an outcome, and a state
 DETACHED = 1
 LOOK_SECONDS = 30  # the limit of a question to the engine
 QUICKLY = 5  # seconds, on a busy machine
@@ -295,6 +295,20 @@ def test_a_container_that_ended_between_commands_is_told_however_it_ended():
             assert found.code in (NOT_RUNNING, LOST), (way, found)
             assert failure(status_of, handle, names[way]).code == NOT_FOUND, way
             host.call("shutdown", handle, names[way], None)
+
+
+def test_a_restarted_container_is_not_the_instance_that_was_made():
+    with opened() as handle, detached("--env", "WORD=kept", "--option", "docker.args=--network=none") as name:
+        owned = provision(handle)
+        engine().docker("restart", "--time", "1", name, owned.decode())
+        status, out, err = compute("exec", name, "-c", 'echo "$WORD"')
+        assert (status, out) == (125, "") and "was restarted" in err, (out, err)
+        about = json.loads(compute("status", name, "--json")[1])
+        assert about["state"] == "error" and "was restarted" in about["detail"], about
+        assert status_of(handle, owned).state == ERROR
+        engine().docker("rm", "--force", owned.decode())  # a shutdown would wait for its runner
+        assert compute("down", name)[0] == 0
+        assert wait_true(lambda: not containers()), containers()
 
 
 def test_a_full_disk_is_an_error_that_leaves_no_half_of_a_file():
