@@ -400,6 +400,28 @@ def test_Q14_what_looks_like_an_option_is_refused_before_the_engine_hears_of_it(
                 assert not log.exists(), log.read_text()
 
 
+def test_S06_a_command_cannot_eat_the_rest_of_its_script():
+    with opened() as handle:
+        name = provision(handle)
+        assert shell(handle, name, "cat\necho after") == (0, "after\n")
+        assert shell(handle, name, "head -c 3\necho after") == (0, "after\n")
+        assert shell(handle, name, "read x; echo got=$x\necho after") == (0, "got=\nafter\n")
+
+
+ORPHANS = "i=0; while [ $i -lt 600 ]; do (sleep 0.01 &) ; i=$((i+1)); done; sleep 1"
+ZOMBIES = "cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z '; true"
+ALL = "ls -d /proc/[0-9]* | wc -l"
+
+
+def test_G10_600_orphans_leave_no_zombies():
+    with opened() as handle:
+        name = provision(handle)
+        before = shell(handle, name, ALL)
+        assert shell(handle, name, ORPHANS) == (0, "")
+        assert wait_true(lambda: shell(handle, name, ZOMBIES) == (0, "0\n"), 10)
+        assert wait_true(lambda: shell(handle, name, ALL) == before, 10), (shell(handle, name, ALL), before)
+
+
 # ---- Much at once ---------------------------------------------------------------------------------------------------
 
 
