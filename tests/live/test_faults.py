@@ -37,13 +37,16 @@ NOBODY = "docker-0123456789ab"
 
 @contextlib.contextmanager
 def opened():
-    """The provider, opened in this process."""
-    with host.Registry() as registry:
-        handle = registry.resolve(b"docker")
-        try:
-            yield handle
-        finally:
+    """The provider, opened in this process. It stays open when this process is told to end in the middle of calls, which
+    other threads are still making."""
+    registry = host.Registry().__enter__()
+    handle = registry.resolve(b"docker")
+    try:
+        yield handle
+    finally:
+        if not isinstance(sys.exc_info()[1], SystemExit):
             host.LIBRARY.compute_close(handle)
+            registry.__exit__()
 
 
 def nothing_is_left(seconds=60):
