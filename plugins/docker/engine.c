@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX (4u * 1024 * 1024) /* more is no answer to anything that is asked here */
-#define INFO_MS 15000                 /* how long a daemon may take to say that it is there */
+#define INFO_MS 5000                  /* how long a daemon may take to say that it is there */
 #define TURN_LOOK_MS 50
 #define END_MS 10000 /* for a program that has closed its output */
 

@@ -12,6 +12,7 @@
 #define REMOVE_MS 60000
 #define CONNECT_MS 30000
 #define FIELDS 12
+#define RESTARTED "its container was restarted, and what it was made with is lost"
 
 /* The order of the fields, in "docker inspect" and in "docker ps". */
 enum field
@@ -115,13 +116,25 @@ is_gone (const struct answer *answer)
   return 0;
 }
 
+/* A container that has ended before runs again: somebody restarted it. Its runner was told nothing, and answers nobody
+ * who knew it. Takes the time off the line. */
+static int
+was_restarted (char **line)
+{
+  const char *ended = strsep (line, "\t");
+
+  return *line != NULL && strncmp (ended, "0001-", 5) != 0;
+}
+
 static int
 status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
         struct compute_error *err)
 {
-  static const char format[] = "{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
+  static const char format[] = "{{.State.FinishedAt}}\t{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
   const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
   struct answer answer;
+  char *line;
+  int restarted;
   int result;
 
   if (!is_instance_id (ID_PREFIX, id))
@@ -130,10 +143,17 @@ status (void *context, const char *id, const struct compute_call *call, struct c
   if (result != 0)
     return result;
   answer.text[strcspn (answer.text, "\n")] = '\0';
+  line = answer.text;
+  restarted = was_restarted (&line);
   if (answer.exit_code != 0)
     result = is_gone (&answer) ? no_instance (id, err) : engine_failed (&answer, "cannot look at the instance", err);
-  else if (read_line (answer.text, ret_about) != 0)
+  else if (line == NULL || read_line (line, ret_about) != 0)
     result = no_instance (id, err);
+  else if (restarted && ret_about->state == COMPUTE_STATE_RUNNING)
+    {
+      ret_about->state = COMPUTE_STATE_ERROR;
+      cut_text (ret_about->detail, sizeof ret_about->detail, RESTARTED);
+    }
   answer_free (&answer);
   return result;
 }
@@ -215,7 +235,7 @@ static int
 connect_to (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
             struct link **ret_link, struct compute_error *err)
 {
-  const struct compute_provider_state *state = context;
+  struct compute_provider_state *state = context;
   const char *const argv[]
       = { state->program, "exec", "--interactive", id, RUNNER_INSIDE, "--connect", SOCKET_INSIDE, NULL };
   int result = status (context, id, call, ret_about, err);
@@ -224,12 +244,19 @@ connect_to (void *context, const char *id, const struct compute_call *call, stru
     return result;
   if (ret_about->state == COMPUTE_STATE_PAUSED)
     return is_paused (id, err);
+  if (ret_about->state == COMPUTE_STATE_ERROR)
+    return compute_error_set (err, COMPUTE_E_NOT_RUNNING, 0, "instance '%s' cannot be used: " RESTARTED, id);
   if (ret_about->state != COMPUTE_STATE_RUNNING)
     return not_running (id, err);
   if ((ret_about->flags & COMPUTE_CONFIG_DETACHED) == 0)
     return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "instance '%s' belongs to process %" PRId64 " alone", id,
                               ret_about->owner_pid);
-  return link_start (argv, CONNECT_MS, call, ret_link, err);
+  result = engine_take_turn (state, call, err);
+  if (result != 0)
+    return result;
+  result = link_start (argv, CONNECT_MS, call, ret_link, err);
+  engine_give_turn (state);
+  return result;
 }
 
 const struct instances_ops container_ops

@@ -67,14 +67,20 @@ class Daemon:
         program = images.need("dockerd")
         if os.geteuid() != 0:
             raise tap.Skip("no engine answers, and only root can start one")
+        self.program = program
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="compute-live-"))
         self.host = f"unix://{self.folder}/sock"
         self.log = self.folder / "log"
-        settings = self.folder / "daemon.json"
-        settings.write_text(json.dumps(self.settings()))
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen([*ALONE, program, "--config-file", settings], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, start_new_session=True)
+        (self.folder / "daemon.json").write_text(json.dumps(self.settings()))
+        self.start()
+
+    def start(self):
+        """Also after end: what it has is what its folder has, as after a boot."""
+        (self.folder / "pid").unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "exec", ignore_errors=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen([*ALONE, self.program, "--config-file", self.folder / "daemon.json"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def settings(self):
         """No rule of a firewall: the bridge joins the containers, and leads nowhere else."""
@@ -104,7 +110,7 @@ class Daemon:
             return True
         return False
 
-    def stop(self):
+    def end(self):
         """The kernel lets go of dockerd only once everything in its namespaces has ended."""
         self.signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -113,6 +119,9 @@ class Daemon:
         self.process.wait()
         while self.signal(0):
             time.sleep(0.01)
+
+    def stop(self):
+        self.end()
         remove_files(self.folder)
 
 

@@ -4,7 +4,6 @@ tests that every provider must pass."""
 
 import concurrent.futures
 import contextlib
-import functools
 import json
 import os
 import pathlib
@@ -18,64 +17,11 @@ import time
 
 import images
 import tap
-from engine import Engine
+from place import (BUSYBOX, COMPUTE, arguments, cleanup, compute, containers, detached, engine, instead_of_docker, run, start,
+                   wait_true)
 
-COMPUTE, CONFORMANCE, CASES = sys.argv[1:4]
-BUSYBOX = "compute-test/busybox"
+CONFORMANCE, CASES = sys.argv[2:4]
 AT_ONCE = 4
-
-cleanup = contextlib.ExitStack()
-
-
-@functools.cache
-def engine():
-    return cleanup.enter_context(Engine(private=True))
-
-
-def start(*words, env=None, program=(COMPUTE,)):
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*program, *words], env=os.environ | engine().env | (env or {}), text=True,
-                            **streams)
-
-
-def compute(*words, **options):
-    """What the program prints, what it says, and its exit status."""
-    process = start(*words, **options)
-    out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
-
-
-def run(*words, image=BUSYBOX, **options):
-    return compute("run", "--on", "docker", "--image", engine().image(image), *words, **options)
-
-
-def arguments(*words):
-    """The options that give docker run each word as it is."""
-    return [part for word in words for part in ("--option", f"docker.args={word}")]
-
-
-def containers():
-    return engine().docker("ps", "--all", "--quiet").stdout.split()
-
-
-def wait_true(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-@contextlib.contextmanager
-def detached(*words, image=BUSYBOX, **options):
-    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words, **options)
-    assert status == 0, err
-    try:
-        yield out.strip()
-    finally:
-        compute("down", out.strip())
-        assert wait_true(lambda: not containers()), containers()
 
 
 def test_the_default_image_runs_python():
@@ -122,7 +68,7 @@ def test_a_container_removed_in_mid_command_is_lost():
         assert json.loads(out)["error"]["code"] == "lost" and process.returncode == 125, out
 
 
-def test_an_owned_instance_ends_with_a_killed_host():
+def test_G01_an_owned_instance_ends_with_a_killed_host():
     process = start("run", "--on", "docker", "--image", engine().image(BUSYBOX), "-c", "sleep 1000")
     assert wait_true(lambda: len(containers()) == 1)
     time.sleep(0.5)
@@ -153,14 +99,14 @@ def test_no_secret_is_in_a_list_of_arguments_or_a_label():
     assert secret not in shown
 
 
-def test_an_image_needs_no_shell_for_words():
+def test_I02_an_image_needs_no_shell_for_words():
     status, out, err = run("--", "/show", "7", "a b", image="compute-test/no-shell")
     assert (status, out.splitlines()[:3]) == (7, ["/show", "7", "a b"]), err
     status, _, err = run("-c", "true", image="compute-test/no-shell")
     assert status == 125 and "/bin/sh" in err, err
 
 
-def test_entrypoint_user_and_missing_tools_do_not_matter():
+def test_I03_I06_missing_tools_entrypoint_and_user_do_not_matter():
     assert run("-c", "echo on", image="compute-test/entrypoint")[1] == "on\n"
     assert run("-c", "id -u", image="compute-test/user")[1] == "1000\n"
     status, _, err = run("--timeout", "1", "-c", "(setsid sleep 1000 &) ; sleep 1000", image="compute-test/no-timeout")
@@ -262,16 +208,6 @@ def test_each_reason_for_no_engine_is_told():
         nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
         assert "Cannot connect" in unavailable(nowhere)["message"]
         assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
-
-
-@contextlib.contextmanager
-def instead_of_docker(script):
-    """The environment in which a script of ours is the docker program."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder, "docker")
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
-        yield {"COMPUTE_DOCKER": str(program)}
 
 
 def test_an_engine_that_cannot_be_asked_hides_no_instance():
