@@ -6,6 +6,17 @@
 #include <unistd.h>
 
 #define START_MS 120000 /* from "docker run" to the runner's first word */
+#define LOOK_MS 30000
+
+/* What is wanted of a container. */
+struct wish
+{
+  struct compute_provider_state *state;
+  const struct compute_config *config;
+  const struct compute_call *call;
+  const struct compute_instance *about;
+  int workdir_is_volume;
+};
 
 /* ---- What can be honoured ---------------------------------------------------------------------------------------- */
 
@@ -83,11 +94,21 @@ add_labels (struct words *words, const struct compute_instance *about, struct co
   return 0;
 }
 
+/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where it
+ * may not, in an image of another user or one that is read-only, a volume without a name makes it, and goes with the
+ * container. */
 static void
-add_mounts (struct words *words, const struct compute_provider_state *state, const struct compute_config *config)
+add_mounts (struct words *words, const struct wish *wish)
 {
+  const struct compute_config *config = wish->config;
+
   words_add (words, "--mount");
-  words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
+  words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", wish->state->runner_path);
+  if (wish->workdir_is_volume)
+    {
+      words_add (words, "--mount");
+      words_format (words, "type=volume,target=%s", config->workdir);
+    }
   for (uint64_t i = 0; i < config->mount_count; i++)
     {
       const struct compute_mount *mount = &config->mounts[i];
@@ -118,22 +139,21 @@ add_limits (struct words *words, const struct compute_config *config)
 
 /* The environment is not among the words: it goes to the runner by the pipe, where no list of processes shows it. */
 static int
-put_together (struct words *words, const struct compute_provider_state *state, const struct compute_config *config,
-              const struct compute_instance *about, struct compute_error *err)
+put_together (struct words *words, const struct wish *wish, struct compute_error *err)
 {
+  const struct compute_config *config = wish->config;
   static const char *const always[]
       = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint", RUNNER_INSIDE };
   int result;
 
-  words_add (words, state->program);
+  words_add (words, wish->state->program);
   for (size_t i = 0; i < sizeof always / sizeof *always; i++)
     words_add (words, always[i]);
-  result = add_labels (words, about, err);
+  result = add_labels (words, wish->about, err);
   if (result != 0)
     return result;
-  words_format (words, "--name=%s", about->id);
-  words_format (words, "--workdir=%s", config->workdir);
-  add_mounts (words, state, config);
+  words_format (words, "--name=%s", wish->about->id);
+  add_mounts (words, wish);
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
     words_split (words, config->options[i].value);
@@ -147,21 +167,92 @@ put_together (struct words *words, const struct compute_provider_state *state, c
 }
 
 static int
-begin (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
-       const struct compute_instance *about, struct link **ret_link, struct compute_error *err)
+begin (const struct wish *wish, struct link **ret_link, struct compute_error *err)
 {
   struct words words = { 0 };
-  int result = put_together (&words, state, config, about, err);
+  int result = put_together (&words, wish, err);
 
   if (result == 0)
-    result = engine_take_turn (state, call, err);
+    result = engine_take_turn (wish->state, wish->call, err);
   if (result == 0)
     {
       result = link_start (words.items, START_MS, ret_link, err);
-      engine_give_turn (state);
+      engine_give_turn (wish->state);
     }
   words_free (&words);
   return result;
+}
+
+static int
+is_nothing (const char *value)
+{
+  static const char *const words[] = { "", "0", "[]", "<nil>", "<no value>" };
+  size_t bytes = strcspn (value, "\n");
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen (words[i]) == bytes && memcmp (value, words[i], bytes) == 0)
+      return 1;
+  return 0;
+}
+
+/* Whether the engine has set what it was told to: some leave out what they cannot do, with a warning at most. */
+static int
+check_limit (const struct wish *wish, const char *what, const char *field, struct compute_error *err)
+{
+  const char *const args[] = { "container", "inspect", "--format", field, "--", wish->about->id, NULL };
+  struct answer answer;
+  int result = engine_ask (wish->state, args, LOOK_MS, wish->call, NULL, NULL, &answer, err);
+
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 || is_nothing (answer.text))
+    result = compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "this engine sets no limit of %s", what);
+  answer_free (&answer);
+  return result;
+}
+
+static int
+check_limits (const struct wish *wish, struct compute_error *err)
+{
+  int result = 0;
+
+  if (wish->config->memory_bytes > 0)
+    result = check_limit (wish, "memory", "{{.HostConfig.Memory}}", err);
+  if (result == 0 && wish->config->cpu_millis > 0)
+    result = check_limit (wish, "processors", "{{.HostConfig.NanoCpus}}", err);
+  if (result == 0 && wish->config->gpu != NULL)
+    result = check_limit (wish, "GPUs", "{{.HostConfig.DeviceRequests}}", err);
+  return result;
+}
+
+/* One try, which leaves nothing where it fails: then nobody has configured the runner, so that it ends by itself. */
+static int
+try_start (const struct wish *wish, struct link **ret_link, struct compute_error *err)
+{
+  struct link *link = NULL;
+  int result = begin (wish, &link, err);
+
+  if (result == 0)
+    result = check_limits (wish, err);
+  if (result == 0)
+    result = compute_runner_configure (link->runner, wish->config, err);
+  if (result == 0)
+    {
+      link->kill_child = (wish->config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* it would wait for the container */
+      *ret_link = link;
+      return 0;
+    }
+  if (link != NULL)
+    link_close (link);
+  (void) container_ops.remove (wish->state, wish->about->id, NULL, NULL);
+  return result;
+}
+
+/* The runner has not found its working directory, hence could not make it. */
+static int
+lacks_workdir (const struct wish *wish, int result, const struct compute_error *why)
+{
+  return result == COMPUTE_E_NOT_STARTED && why->sys_errno == ENOENT && strchr (wish->config->workdir, ',') == NULL;
 }
 
 int
@@ -169,19 +260,15 @@ container_start (struct compute_provider_state *state, const struct compute_conf
                  const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
                  struct compute_error *err)
 {
-  struct link *link;
-  int result = begin (state, config, call, about, &link, err);
+  struct wish wish = { .state = state, .config = config, .call = call, .about = about };
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  int result = try_start (&wish, ret_link, &why);
 
-  if (result == 0)
+  if (lacks_workdir (&wish, result, &why))
     {
-      link->kill_child = (config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* its client would wait for the container */
-      result = compute_runner_configure (link->runner, config, err);
-      if (result != 0)
-        link_close (link);
+      wish.workdir_is_volume = 1;
+      why = (struct compute_error) COMPUTE_ERROR_INIT;
+      result = try_start (&wish, ret_link, &why);
     }
-  if (result != 0)
-    (void) container_ops.remove (state, about->id, NULL, NULL);
-  else
-    *ret_link = link;
-  return result;
+  return result == 0 ? 0 : compute_error_set (err, result, why.sys_errno, "%s", why.message);
 }

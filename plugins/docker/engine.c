@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX (4u * 1024 * 1024) /* more is no answer to anything that is asked here */
-#define INFO_MS 15000                 /* how long a daemon may take to say that it is there */
+#define INFO_MS 15000                 /* how long an engine may take to say that it is there */
 #define TURN_LOOK_MS 50
 #define END_MS 10000 /* for a program that has closed its output */
 
@@ -155,7 +155,7 @@ listen_to (struct asking *asking, int fd, struct compute_error *err)
   return more;
 }
 
-/* The last line that is not empty: what went wrong comes last. */
+/* The last line that says something: what went wrong comes last. */
 static void
 read_said (int fd, struct answer *answer)
 {
@@ -163,13 +163,11 @@ read_said (int fd, struct answer *answer)
   off_t size = lseek (fd, 0, SEEK_END);
   off_t from = size > (off_t) sizeof text - 1 ? size - (off_t) sizeof text + 1 : 0;
   ssize_t count = fd >= 0 ? pread (fd, text, sizeof text - 1, from) : 0;
-  const char *start;
 
   text[count > 0 ? count : 0] = '\0';
-  while (count > 0 && text[count - 1] == '\n')
-    text[--count] = '\0';
-  start = strrchr (text, '\n');
-  cut_text (answer->said, sizeof answer->said, start != NULL ? start + 1 : text);
+  for (char *rest = text, *line; (line = strsep (&rest, "\n")) != NULL;)
+    if (!says_nothing (line))
+      cut_text (answer->said, sizeof answer->said, line);
 }
 
 static int
@@ -244,24 +242,25 @@ engine_failed (const struct answer *answer, const char *what, struct compute_err
                             answer->said[0] != '\0' ? answer->said : "the docker program failed and said nothing");
 }
 
-/* Asks the daemon, not the client. What kept it from answering is told apart: each has another way out. */
+/* Asks the engine, not the client, in words that mean the same to docker and podman. What kept it from answering is
+ * told apart: each has another way out. */
 int
 engine_check (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
 {
-  static const char *const args[] = { "info", "--format", "{{.ServerVersion}}", NULL };
+  static const char *const args[] = { "ps", "--quiet", "--last", "1", NULL };
   struct answer answer;
   int result = engine_ask (state, args, INFO_MS, call, NULL, NULL, &answer, err);
 
   if (result == COMPUTE_E_TIMEOUT)
-    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0, "the docker daemon has not answered within %d s",
+    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0, "the docker engine has not answered within %d s",
                               INFO_MS / 1000);
   if (result != 0)
     return result;
-  if (answer.exit_code != 0 || answer.text[0] == '\0' || answer.text[0] == '\n')
+  if (answer.exit_code != 0)
     result = compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0,
                                 strstr (answer.said, "permission denied") != NULL
-                                    ? "the docker daemon may not be used by this user: %s"
-                                    : "the docker daemon cannot be reached: %s",
+                                    ? "the docker engine may not be used by this user: %s"
+                                    : "the docker engine cannot be reached: %s",
                                 answer.said);
   answer_free (&answer);
   return result;

@@ -12,8 +12,9 @@
 #define REMOVE_MS 60000
 #define CONNECT_MS 30000
 #define FIELDS 12
+#define BATCH (WORDS_MAX - 16) /* so many instances go with one call of "inspect" */
 
-/* The order of the fields, in "docker inspect" and in "docker ps". */
+/* The order of the fields. */
 enum field
 {
   FIELD_NAME,
@@ -30,12 +31,11 @@ enum field
   FIELD_WORKDIR
 };
 
-#define IN_INSPECT(name) "\t{{index .Config.Labels \"compute." name "\"}}"
-#define IN_LIST(name) "\t{{.Label \"compute." name "\"}}"
-#define LABELS(X)                                                                                                      \
-  X ("boot")                                                                                                           \
-  X ("namespace")                                                                                                      \
-  X ("pid") X ("start") X ("created") X ("detached") X ("host") X ("definition") X ("image") X ("workdir")
+/* Templates of "inspect" mean the same to docker and podman; those of "ps" do not. */
+#define LABEL(name) "\t{{index .Config.Labels \"compute." name "\"}}"
+#define FORMAT                                                                                                         \
+  "{{.Name}}\t{{.State.Status}}" LABEL ("boot") LABEL ("namespace") LABEL ("pid") LABEL ("start") LABEL ("created")    \
+      LABEL ("detached") LABEL ("host") LABEL ("definition") LABEL ("image") LABEL ("workdir")
 
 static int
 split (char *line, char **fields)
@@ -119,8 +119,7 @@ static int
 status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
         struct compute_error *err)
 {
-  static const char format[] = "{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
-  const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
+  const char *const args[] = { "container", "inspect", "--format", FORMAT, "--", id, NULL };
   struct answer answer;
   int result;
 
@@ -147,13 +146,55 @@ is_listed (struct compute_provider_state *state, const struct compute_instance *
   return about->owner != COMPUTE_OWNER_SELF || instances_leave_telling (&state->instances, about->id);
 }
 
+/* Tells of the containers with these ids; of one that is gone meanwhile there is nothing to tell. */
+static int
+tell (struct compute_provider_state *state, const struct words *words, compute_instance_fn emit, void *user,
+      const struct compute_call *call, struct compute_error *err)
+{
+  struct compute_instance about;
+  struct answer answer;
+  int result = engine_ask (state, words->items, LOOK_MS, call, NULL, NULL, &answer, err);
+
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 && !is_gone (&answer))
+    result = engine_failed (&answer, "cannot list instances", err);
+  for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)
+    if (read_line (line, &about) == 0 && is_listed (state, &about))
+      result = emit (user, &about);
+  answer_free (&answer);
+  return result;
+}
+
+/* ids is a line each. */
+static int
+tell_all (struct compute_provider_state *state, char *ids, compute_instance_fn emit, void *user,
+          const struct compute_call *call, struct compute_error *err)
+{
+  static const char *const always[] = { "container", "inspect", "--format", FORMAT, "--" };
+  const size_t always_count = sizeof always / sizeof *always;
+  const char *id;
+  int result = 0;
+
+  while (result == 0 && ids != NULL)
+    {
+      struct words words = { 0 };
+
+      for (size_t i = 0; i < always_count; i++)
+        words_add (&words, always[i]);
+      while (words.count < BATCH && (id = strsep (&ids, "\n")) != NULL)
+        if (*id != '\0')
+          words_add (&words, id);
+      if (words.count > always_count)
+        result = tell (state, &words, emit, user, call, err);
+    }
+  return result;
+}
+
 static int
 list (void *context, compute_instance_fn emit, void *user, const struct compute_call *call, struct compute_error *err)
 {
-  static const char format[] = "{{.Names}}\t{{.State}}" LABELS (IN_LIST);
-  static const char *const args[]
-      = { "ps", "--all", "--no-trunc", "--filter", "label=compute.boot", "--format", format, NULL };
-  struct compute_instance about;
+  static const char *const args[] = { "ps", "--all", "--quiet", "--no-trunc", "--filter", "label=compute.boot", NULL };
   struct answer answer;
   struct compute_error why = COMPUTE_ERROR_INIT;
   int result = engine_ask (context, args, LOOK_MS, call, NULL, NULL, &answer, &why);
@@ -162,11 +203,8 @@ list (void *context, compute_instance_fn emit, void *user, const struct compute_
     return 0; /* without the program there is nothing of ours */
   if (result != 0)
     return compute_error_set (err, result, why.sys_errno, "%s", why.message);
-  if (answer.exit_code != 0)
-    result = engine_failed (&answer, "cannot list instances", err);
-  for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)
-    if (read_line (line, &about) == 0 && is_listed (context, &about))
-      result = emit (user, &about);
+  result = answer.exit_code != 0 ? engine_failed (&answer, "cannot list instances", err)
+                                 : tell_all (context, answer.text, emit, user, call, err);
   answer_free (&answer);
   return result;
 }

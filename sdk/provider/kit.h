@@ -43,6 +43,9 @@ int link_start (const char *const *argv, uint32_t hello_ms, struct link **ret_li
 /* Takes the descriptors. */
 int link_open (const struct compute_runner_options *options, struct link **ret_link, struct compute_error *err);
 
+/* True for a line of an engine's program that is empty or a warning: not what went wrong. */
+int says_nothing (const char *line);
+
 /* Waits until the child has ended. */
 void link_reap (struct link *link);
 void link_close (struct link *link);

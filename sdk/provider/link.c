@@ -43,14 +43,25 @@ link_open (const struct compute_runner_options *options, struct link **ret_link,
   return 0;
 }
 
-/* What the runner said before it gave up, one line of it; "" when nothing. */
-static void
-read_complaint (int fd, char *text, size_t room)
+int
+says_nothing (const char *line)
 {
-  ssize_t count = fd >= 0 ? pread (fd, text, room - 1, 0) : 0;
+  return *line == '\0' || strstr (line, "level=warning") != NULL || strncmp (line, "WARNING: ", 9) == 0;
+}
+
+/* What the runner, or what leads to it, said before it gave up, one line of it; "" when nothing. */
+static void
+read_complaint (int fd, char *said, size_t room)
+{
+  char text[4096];
+  ssize_t count = fd >= 0 ? pread (fd, text, sizeof text - 1, 0) : 0;
+  char *rest = text, *line = text;
 
   text[count > 0 ? count : 0] = '\0';
-  text[strcspn (text, "\n")] = '\0';
+  do
+    line = strsep (&rest, "\n");
+  while (rest != NULL && says_nothing (line));
+  snprintf (said, room, "%s", line);
 }
 
 /* No command was sent yet, so whatever keeps a runner from answering is the engine's failure, but for what this
