@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_docker.py COMPUTE CONFORMANCE CASES: the docker provider on a real engine, through the program, and through the
-tests that every provider must pass."""
+"""test_docker.py COMPUTE CONFORMANCE CASES [podman|rootless]: the docker provider on a real engine, docker's by default,
+through the program, and through the tests that every provider must pass."""
 
 import concurrent.futures
 import contextlib
@@ -16,19 +16,26 @@ import tempfile
 import time
 
 import images
+import podman
 import tap
 from engine import Engine
 
-COMPUTE, CONFORMANCE, CASES = sys.argv[1:4]
+COMPUTE, CONFORMANCE, CASES, ENGINE = (*sys.argv[1:], "docker")[:4]
 BUSYBOX = "compute-test/busybox"
 AT_ONCE = 4
+HAS_LIMITS = ENGINE != "rootless"  # a user's container has no control group on every machine, so no limits and no pause
 
 cleanup = contextlib.ExitStack()
 
 
 @functools.cache
 def engine():
-    return cleanup.enter_context(Engine(private=True))
+    return cleanup.enter_context(Engine(private=True) if ENGINE == "docker" else podman.Podman())
+
+
+def only_if(can):
+    """For a test of what not every engine can do."""
+    return lambda test: test if can else None
 
 
 def start(*words, env=None):
@@ -96,13 +103,18 @@ def test_a_detached_instance_is_there_for_other_processes():
     assert status == 125 and f"no instance '{name}'" in err, err
 
 
-def test_what_happened_behind_our_back_is_told():
+@only_if(HAS_LIMITS)
+def test_a_pause_is_told():
     with detached() as name:
         engine().docker("pause", name)
         assert "is paused, not running." in compute("exec", name, "--", "true")[2]
         assert json.loads(compute("status", name, "--json")[1])["state"] == "paused"
         engine().docker("unpause", name)
         assert compute("exec", name, "-c", "echo on")[1] == "on\n"
+
+
+def test_a_removal_behind_our_back_is_told():
+    with detached() as name:
         engine().docker("rm", "--force", name)
         assert f"no instance '{name}'" in compute("status", name)[2]
 
@@ -111,7 +123,7 @@ def test_a_container_removed_in_mid_command_is_lost():
     with detached() as name:
         process = start("exec", name, "--json", "-c", "sleep 1000")
         assert wait_true(lambda: "sleep 1000" in engine().docker("top", name).stdout)
-        engine().docker("rm", "--force", name)
+        engine().docker("rm", "--force", *["--time=0"] * (ENGINE != "docker"), name)  # podman says TERM first
         out, _ = process.communicate(timeout=60)
         assert json.loads(out)["error"]["code"] == "lost" and process.returncode == 125, out
 
@@ -126,8 +138,8 @@ def test_an_owned_instance_ends_with_a_killed_host():
 
 
 def test_a_provision_that_fails_leaves_no_container():
-    for words in (["--workdir", "/proc/none"], ["--option", "docker.args=--no-such-option"],
-                  ["--option", "docker.args=--memory=1"]):
+    options = ["--no-such-option", "--user=nobody-of-this-name", *["--memory=1"] * HAS_LIMITS]
+    for words in (["--workdir", "/proc/none"], *(["--option", f"docker.args={option}"] for option in options)):
         status, _, err = run(*words, "--", "true")
         assert status == 125 and err.startswith("compute: run: "), err
         assert wait_true(lambda: not containers()), containers()
@@ -168,6 +180,7 @@ def test_what_is_stated_is_honoured():
     assert (status, out.split()) == (0, ["read-only", "lo"]), (out, err)
 
 
+@only_if(HAS_LIMITS)
 def test_a_memory_limit_is_told():
     status, out, err = run("--json", "--option", "docker.args=--memory=32m --memory-swap=32m", "-c",
                            "exec tail /dev/zero", image=images.PYTHON)
@@ -181,11 +194,15 @@ def unavailable(env, *words):
     return error
 
 
-def test_each_reason_for_no_engine_is_told():
+@only_if(ENGINE == "docker")  # podman has no daemon
+def test_an_engine_that_does_not_answer_is_told():
     with tempfile.TemporaryDirectory() as folder:
         nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
         assert "Cannot connect" in unavailable(nowhere)["message"]
-        assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
+
+
+def test_a_program_that_is_not_there_is_told():
+    assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
 
 
 @contextlib.contextmanager
@@ -217,7 +234,7 @@ def test_an_interrupt_ends_the_wait_for_an_engine():
 
 
 def test_what_could_not_be_removed_may_still_run():
-    with instead_of_docker('[ "$1" != rm ] || { echo "no removal today" >&2; exit 1; }\nexec docker "$@"') as env:
+    with instead_of_docker('[ "$1" != rm ] || { echo "no removal today" >&2; exit 1; }\nexec ' + engine().program + ' "$@"') as env:
         with detached() as name:
             status, _, err = compute("down", name, env=env)
             told = f"Could not remove container {name}: no removal today. It may still be running."
@@ -260,12 +277,15 @@ def nothing_is_left():
 
 
 def main():
-    tests = {name[5:].replace("_", " "): function for name, function in globals().items() if name.startswith("test_")}
+    tests = {name[5:].replace("_", " "): function for name, function in globals().items()
+             if name.startswith("test_") and function is not None}
     engine().image(images.PYTHON)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         runs = {f"conformance {path}": pool.submit(pass_case, path, seconds).result for path, seconds in cases()}
         tap.run(runs | {"conformance leaves nothing": nothing_is_left} | tests)
 
 
+if ENGINE != "docker":
+    podman.move_in(rootless=ENGINE == "rootless")
 with cleanup:
     main()
