@@ -33,6 +33,9 @@ zsh zsh
 bash-completion.pc bash-completion
 busybox busybox-static
 sbin/dockerd docker.io
+sbin/runc runc
+podman podman
+newuidmap uidmap
 NEEDS
   [ "$1" = ci ] || return 0
   echo clang-tidy clang-tidy

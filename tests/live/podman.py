@@ -44,12 +44,19 @@ graphroot = "{0}/graph"
 runroot = "{0}/runroot"
 """
 
+# An ordinary user's podman finds its containers by these folders, and tests have others of their own.
+PROGRAM = """#!/bin/sh
+unset XDG_CONFIG_HOME XDG_DATA_HOME
+HOME={0}/home XDG_RUNTIME_DIR={0}/runtime exec podman "$@"
+"""
+
 
 class Podman(Client):
     """Use it with "with", inside."""
 
     def __init__(self):
-        super().__init__("podman", {"COMPUTE_DOCKER": "podman"})
+        program = f"{os.environ[INSIDE]}/podman"
+        super().__init__(program, {"COMPUTE_DOCKER": program})
 
     def __enter__(self):
         return self
@@ -88,6 +95,11 @@ def furnish(folder):
     containers = pathlib.Path("/etc/containers")
     (containers / "containers.conf").write_text(CONFIG)
     (containers / "storage.conf").write_text(STORAGE.format(folder))
+    program = pathlib.Path(folder, "podman")
+    program.write_text(PROGRAM.format(folder))
+    program.chmod(0o755)
+    for name in ("home", "runtime"):
+        pathlib.Path(folder, name).mkdir(mode=0o700)
 
 
 def move_out_of_root(folder):
@@ -97,7 +109,6 @@ def move_out_of_root(folder):
     for path in (sys.executable, *sys.argv[3:]):
         open_way(path, folder)
     for name in ("home", "runtime"):
-        pathlib.Path(folder, name).mkdir(mode=0o700)
         shutil.chown(pathlib.Path(folder, name), USER, GROUP)
     return ["setpriv", f"--reuid={USER}", f"--regid={GROUP}", "--clear-groups", "env", f"HOME={folder}/home",
             f"XDG_RUNTIME_DIR={folder}/runtime"]
