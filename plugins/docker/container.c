@@ -5,18 +5,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define START_MS 120000 /* from "docker run" to the runner's first word */
 #define LOOK_MS 30000
-
-/* What is wanted of a container. */
-struct wish
-{
-  struct compute_provider_state *state;
-  const struct compute_config *config;
-  const struct compute_call *call;
-  const struct compute_instance *about;
-  int workdir_is_volume;
-};
 
 /* ---- What can be honoured ---------------------------------------------------------------------------------------- */
 
@@ -52,7 +41,7 @@ container_check (const struct compute_config *config, struct compute_error *err)
   return check_mounts (config, err);
 }
 
-/* ---- The start --------------------------------------------------------------------------------------------------- */
+/* ---- The words --------------------------------------------------------------------------------------------------- */
 
 /* Labels are read again line by line. */
 static void
@@ -94,21 +83,33 @@ add_labels (struct words *words, const struct compute_instance *about, struct co
   return 0;
 }
 
-/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where it
- * may not, in an image of another user or one that is read-only, a volume without a name makes it, and goes with the
- * container. */
+/* Where an engine does not see our files, the runner is copied into a volume: that ends with the container, and no
+ * image ever holds it either. */
 static void
-add_mounts (struct words *words, const struct wish *wish)
+add_runner (struct words *words, const struct compute_provider_state *state, int is_far)
 {
-  const struct compute_config *config = wish->config;
-
   words_add (words, "--mount");
-  words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", wish->state->runner_path);
-  if (wish->workdir_is_volume)
-    {
-      words_add (words, "--mount");
-      words_format (words, "type=volume,target=%s", config->workdir);
-    }
+  if (is_far)
+    words_add (words, "type=volume,target=" FOLDER_INSIDE);
+  else
+    words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
+  words_add (words, "--entrypoint");
+  words_add (words, RUNNER_INSIDE);
+}
+
+/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where it
+ * may not, as another user than root or in a container that is read-only, a volume without a name makes it, and goes
+ * with the container. */
+static void
+add_workdir (struct words *words, const struct compute_config *config)
+{
+  words_add (words, "--mount");
+  words_format (words, "type=volume,target=%s", config->workdir);
+}
+
+static void
+add_mounts (struct words *words, const struct compute_config *config)
+{
   for (uint64_t i = 0; i < config->mount_count; i++)
     {
       const struct compute_mount *mount = &config->mounts[i];
@@ -138,25 +139,28 @@ add_limits (struct words *words, const struct compute_config *config)
 }
 
 /* The environment is not among the words: it goes to the runner by the pipe, where no list of processes shows it. */
-static int
-put_together (struct words *words, const struct wish *wish, struct compute_error *err)
+int
+container_words (struct words *words, const struct compute_provider_state *state, const struct way *way,
+                 const struct compute_config *config, const struct compute_instance *about, struct compute_error *err)
 {
-  const struct compute_config *config = wish->config;
-  static const char *const always[]
-      = { "run", "--interactive", "--rm", "--pull=never", "--log-driver=none", "--entrypoint", RUNNER_INSIDE };
+  static const char *const always[] = { "--interactive", "--rm", "--pull=never", "--log-driver=none" };
   int result;
 
-  words_add (words, wish->state->program);
+  words_add (words, state->program);
+  words_add (words, way->is_far ? "create" : "run");
   for (size_t i = 0; i < sizeof always / sizeof *always; i++)
     words_add (words, always[i]);
-  result = add_labels (words, wish->about, err);
+  result = add_labels (words, about, err);
   if (result != 0)
     return result;
-  words_format (words, "--name=%s", wish->about->id);
-  add_mounts (words, wish);
+  words_format (words, "--name=%s", about->id);
+  add_runner (words, state, way->is_far);
+  if (way->workdir_is_volume)
+    add_workdir (words, config);
+  add_mounts (words, config);
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
-    words_split (words, config->options[i].value);
+    words_add (words, config->options[i].value); /* an argument stays one argument */
   words_add (words, config->image);
   if (config->flags & COMPUTE_CONFIG_DETACHED)
     {
@@ -166,22 +170,7 @@ put_together (struct words *words, const struct wish *wish, struct compute_error
   return words_check (words, err);
 }
 
-static int
-begin (const struct wish *wish, struct link **ret_link, struct compute_error *err)
-{
-  struct words words = { 0 };
-  int result = put_together (&words, wish, err);
-
-  if (result == 0)
-    result = engine_take_turn (wish->state, wish->call, err);
-  if (result == 0)
-    {
-      result = link_start (words.items, START_MS, ret_link, err);
-      engine_give_turn (wish->state);
-    }
-  words_free (&words);
-  return result;
-}
+/* ---- What was honoured ------------------------------------------------------------------------------------------- */
 
 static int
 is_nothing (const char *value)
@@ -195,80 +184,34 @@ is_nothing (const char *value)
   return 0;
 }
 
-/* Whether the engine has set what it was told to: some leave out what they cannot do, with a warning at most. */
+/* Some engines leave out what they cannot do, with a warning at most. */
 static int
-check_limit (const struct wish *wish, const char *what, const char *field, struct compute_error *err)
+check_limit (struct compute_provider_state *state, const char *field, const char *what, const char *id,
+             const struct compute_call *call, struct compute_error *err)
 {
-  const char *const args[] = { "container", "inspect", "--format", field, "--", wish->about->id, NULL };
+  const char *const args[] = { "container", "inspect", "--format", field, "--", id, NULL };
   struct answer answer;
-  int result = engine_ask (wish->state, args, LOOK_MS, wish->call, NULL, NULL, &answer, err);
+  int result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
 
   if (result != 0)
     return result;
   if (answer.exit_code != 0 || is_nothing (answer.text))
-    result = compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "this engine sets no limit of %s", what);
+    result = compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "this engine cannot honour %s", what);
   answer_free (&answer);
   return result;
 }
 
-static int
-check_limits (const struct wish *wish, struct compute_error *err)
+int
+container_check_limits (struct compute_provider_state *state, const struct compute_config *config, const char *id,
+                        const struct compute_call *call, struct compute_error *err)
 {
   int result = 0;
 
-  if (wish->config->memory_bytes > 0)
-    result = check_limit (wish, "memory", "{{.HostConfig.Memory}}", err);
-  if (result == 0 && wish->config->cpu_millis > 0)
-    result = check_limit (wish, "processors", "{{.HostConfig.NanoCpus}}", err);
-  if (result == 0 && wish->config->gpu != NULL)
-    result = check_limit (wish, "GPUs", "{{.HostConfig.DeviceRequests}}", err);
+  if (config->memory_bytes > 0)
+    result = check_limit (state, "{{.HostConfig.Memory}}", "a limit of memory", id, call, err);
+  if (result == 0 && config->cpu_millis > 0)
+    result = check_limit (state, "{{.HostConfig.NanoCpus}}", "a limit of processors", id, call, err);
+  if (result == 0 && config->gpu != NULL)
+    result = check_limit (state, "{{.HostConfig.DeviceRequests}}", "a request for GPUs", id, call, err);
   return result;
-}
-
-/* One try, which leaves nothing where it fails: then nobody has configured the runner, so that it ends by itself. */
-static int
-try_start (const struct wish *wish, struct link **ret_link, struct compute_error *err)
-{
-  struct link *link = NULL;
-  int result = begin (wish, &link, err);
-
-  if (result == 0)
-    result = check_limits (wish, err);
-  if (result == 0)
-    result = compute_runner_configure (link->runner, wish->config, err);
-  if (result == 0)
-    {
-      link->kill_child = (wish->config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* it would wait for the container */
-      *ret_link = link;
-      return 0;
-    }
-  if (link != NULL)
-    link_close (link);
-  (void) container_ops.remove (wish->state, wish->about->id, NULL, NULL);
-  return result;
-}
-
-/* The runner has not found its working directory, hence could not make it. */
-static int
-lacks_workdir (const struct wish *wish, int result, const struct compute_error *why)
-{
-  return result == COMPUTE_E_NOT_STARTED && why->sys_errno == ENOENT && strchr (wish->config->workdir, ',') == NULL;
-}
-
-int
-container_start (struct compute_provider_state *state, const struct compute_config *config,
-                 const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
-                 struct compute_error *err)
-{
-  struct wish wish = { .state = state, .config = config, .call = call, .about = about };
-  struct compute_error why = COMPUTE_ERROR_INIT;
-  int result = try_start (&wish, ret_link, &why);
-
-  if (lacks_workdir (&wish, result, &why))
-    {
-      wish.workdir_is_volume = 1;
-      why = (struct compute_error) COMPUTE_ERROR_INIT;
-      result = try_start (&wish, ret_link, &why);
-    }
-  return result == 0 ? 0 : compute_error_set (err, result, why.sys_errno, "%s", why.message);
 }

@@ -10,12 +10,56 @@
 
 COMPUTE_PROVIDER_DEFINE ("docker", DOCKER_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
 
-static unsigned
-count_turns (void)
+/* What an environment variable says, or else the default. */
+static const char *
+from_environment (const char *variable, const char *otherwise)
+{
+  const char *value = secure_getenv (variable);
+
+  return value != NULL && *value != '\0' ? value : otherwise;
+}
+
+static int
+read_turns (const char *text, unsigned *ret_turns, struct compute_error *err)
 {
   long processors = sysconf (_SC_NPROCESSORS_ONLN);
+  char *end;
+  long turns = strtol (text, &end, 10);
 
-  return processors < 1 ? 2 : processors > TURNS_MAX / 2 ? TURNS_MAX : (unsigned) processors * 2;
+  if (text[0] == '\0')
+    turns = processors < 1 ? 2 : processors > TURNS_MAX / 2 ? TURNS_MAX : processors * 2;
+  else if (*end != '\0' || turns < 1 || turns > TURNS_MAX)
+    return compute_error_set (
+        err, COMPUTE_E_INVALID, 0,
+        "the number of calls of docker at once, 'docker.calls' or COMPUTE_DOCKER_CALLS, is from 1 "
+        "to %d, not '%.20s'",
+        TURNS_MAX, text);
+  *ret_turns = (unsigned) turns;
+  return 0;
+}
+
+static int
+read_settings (struct compute_provider_state *state, const struct compute_host *host, struct compute_error *err)
+{
+  char *turns = setting_dup (host, "docker.calls", from_environment ("COMPUTE_DOCKER_CALLS", ""));
+  int result;
+
+  state->runner_path = setting_dup (host, "runner.path", "");
+  state->program = setting_dup (host, "docker.command", from_environment ("COMPUTE_DOCKER", "docker"));
+  if (turns == NULL || state->runner_path == NULL || state->program == NULL)
+    result = compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
+  else
+    result = read_turns (turns, &state->turns, err);
+  free (turns);
+  return result;
+}
+
+static void
+free_state (struct compute_provider_state *state)
+{
+  free (state->program);
+  free (state->runner_path);
+  free (state);
 }
 
 /* Waits by the clock that nobody sets. */
@@ -34,24 +78,16 @@ static int
 docker_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
 {
   struct compute_provider_state *state = calloc (1, sizeof *state);
-  const char *named = secure_getenv ("COMPUTE_DOCKER");
+  int result;
 
-  if (state != NULL)
+  if (state == NULL)
+    return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
+  result = read_settings (state, host, err);
+  if (result != 0)
     {
-      state->runner_path = setting_dup (host, "runner.path", "");
-      state->program = setting_dup (host, "docker.command", named != NULL && *named != '\0' ? named : "docker");
+      free_state (state);
+      return result;
     }
-  if (state == NULL || state->runner_path == NULL || state->program == NULL)
-    {
-      if (state != NULL)
-        {
-          free (state->runner_path);
-          free (state->program);
-        }
-      free (state);
-      return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
-    }
-  state->turns = count_turns ();
   pthread_mutex_init (&state->lock, NULL);
   init_free_turn (&state->free_turn);
   instances_open (&state->instances, &container_ops, state);
@@ -67,9 +103,7 @@ docker_close (struct compute_provider_state *state)
   instances_close (&state->instances);
   pthread_cond_destroy (&state->free_turn);
   pthread_mutex_destroy (&state->lock);
-  free (state->program);
-  free (state->runner_path);
-  free (state);
+  free_state (state);
 }
 
 static int
@@ -95,8 +129,6 @@ docker_provision (struct compute_provider_state *state, const struct compute_con
   stated.workdir = config->workdir != NULL ? config->workdir : DEFAULT_WORKDIR;
   if (result == 0)
     result = describe (ID_PREFIX, &stated, &about, err);
-  if (result == 0)
-    result = image_ensure (state, stated.image, call, err);
   if (result != 0)
     return result;
   cut_text (about.image, sizeof about.image, stated.image);

@@ -14,7 +14,8 @@
 #define ID_PREFIX "docker-"
 #define DEFAULT_IMAGE "python:3.11-slim"
 #define DEFAULT_WORKDIR "/workspace"
-#define RUNNER_INSIDE "/dev/.compute-runner" /* on the container's own tmpfs: no image ever holds it */
+#define FOLDER_INSIDE "/dev/.compute" /* on the container's own tmpfs: no image ever holds it */
+#define RUNNER_INSIDE FOLDER_INSIDE "/runner"
 #define SOCKET_INSIDE "/dev/shm/.compute-socket"
 #define WORDS_MAX 256u
 
@@ -27,6 +28,7 @@ struct compute_provider_state
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t free_turn;
   unsigned turns; /* calls of the docker program that may begin now */
+  int is_far;     /* the engine does not see our files: each container gets a copy of the runner */
 };
 
 /* ---- words.c: argument lists ---- */
@@ -43,8 +45,6 @@ struct words
 void words_add (struct words *words, const char *word);
 COMPUTE_PRINTF (2, 3) void words_format (struct words *words, const char *format, ...);
 
-/* The words of text, which spaces separate. */
-void words_split (struct words *words, const char *text);
 int words_check (const struct words *words, struct compute_error *err);
 void words_free (struct words *words);
 
@@ -78,19 +78,47 @@ int engine_check (struct compute_provider_state *state, const struct compute_cal
 
 /* ---- image.c ---- */
 
-/* Pulls the image when the engine does not have it, with progress. */
-int image_ensure (struct compute_provider_state *state, const char *image, const struct compute_call *call,
-                  struct compute_error *err);
+/* True when the docker program says that the engine does not have an image. */
+int image_is_missing (const char *said);
+
+/* With progress. */
+int image_pull (struct compute_provider_state *state, const char *image, const struct compute_call *call,
+                struct compute_error *err);
 
 /* ---- container.c ---- */
+
+/* How a container is made: what failed attempts have taught. */
+struct way
+{
+  int is_far;            /* the engine does not see our files */
+  int workdir_is_volume; /* the runner may not make it */
+};
 
 /* Refuses what this provider cannot honour. */
 int container_check (const struct compute_config *config, struct compute_error *err);
 
-/* Starts the container of about, whose image is there, with a link to its runner, configured. */
+/* Puts together what "docker run" or, for an engine that is far, "docker create" is to be called with. */
+int container_words (struct words *words, const struct compute_provider_state *state, const struct way *way,
+                     const struct compute_config *config, const struct compute_instance *about,
+                     struct compute_error *err);
+
+/* UNSUPPORTED when the engine has not set what it was told to. */
+int container_check_limits (struct compute_provider_state *state, const struct compute_config *config, const char *id,
+                            const struct compute_call *call, struct compute_error *err);
+
+/* ---- start.c ---- */
+
+/* Starts the container of about, with a link to its runner, configured; pulls its image when the engine does not have
+ * it. A failed start leaves no container, or says so. */
 int container_start (struct compute_provider_state *state, const struct compute_config *config,
                      const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
                      struct compute_error *err);
+
+/* ---- lookup.c ---- */
+
+/* With its anonymous volumes. One that is gone already is no error. The error says that it may still run. */
+int container_remove (struct compute_provider_state *state, const char *id, uint32_t limit_ms,
+                      const struct compute_call *call, struct compute_error *err);
 
 /* What the engine knows of our containers, whoever made them. */
 extern const struct instances_ops container_ops;

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -155,19 +154,13 @@ listen_to (struct asking *asking, int fd, struct compute_error *err)
   return more;
 }
 
-/* The last line that says something: what went wrong comes last. */
-static void
-read_said (int fd, struct answer *answer)
+/* -1: it was killed, or nobody can tell. */
+static int
+read_exit (int32_t status, const char *said)
 {
-  char text[4096];
-  off_t size = lseek (fd, 0, SEEK_END);
-  off_t from = size > (off_t) sizeof text - 1 ? size - (off_t) sizeof text + 1 : 0;
-  ssize_t count = fd >= 0 ? pread (fd, text, sizeof text - 1, from) : 0;
-
-  text[count > 0 ? count : 0] = '\0';
-  for (char *rest = text, *line; (line = strsep (&rest, "\n")) != NULL;)
-    if (!says_nothing (line))
-      cut_text (answer->said, sizeof answer->said, line);
+  if (status == -1) /* the host reaps every child: silence has to mean success */
+    return said[0] != '\0';
+  return WIFEXITED (status) ? WEXITSTATUS (status) : -1;
 }
 
 static int
@@ -175,8 +168,8 @@ converse (struct compute_provider_state *state, const char *const *args, struct 
           struct answer *ret_answer, struct compute_error *err)
 {
   const char *argv[WORDS_MAX + 2] = { state->program };
-  int said_fd = memfd_create ("docker's stderr", MFD_CLOEXEC);
-  int32_t read_fd, write_fd, status;
+  int said_fd = said_open ();
+  int32_t read_fd, write_fd, status = -1;
   int64_t pid;
   int result;
 
@@ -189,18 +182,13 @@ converse (struct compute_provider_state *state, const char *const *args, struct 
       result = listen_to (asking, read_fd, err);
       status = compute_runner_wait (pid, result == 0 ? END_MS : 0);
       close (read_fd);
-      read_said (said_fd, ret_answer);
-      if (status == -1) /* the host reaps every child: silence has to mean success */
-        ret_answer->exit_code = ret_answer->said[0] != '\0';
-      else
-        ret_answer->exit_code = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
     }
   else if (result == COMPUTE_E_NOT_FOUND)
     result = compute_error_set (err, COMPUTE_E_UNAVAILABLE, ENOENT,
                                 "there is no program '%s'; install docker, or name another one in COMPUTE_DOCKER",
                                 state->program);
-  if (said_fd >= 0)
-    close (said_fd);
+  said_take (said_fd, ret_answer->said, sizeof ret_answer->said);
+  ret_answer->exit_code = read_exit (status, ret_answer->said);
   return result;
 }
 

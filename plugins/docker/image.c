@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "docker.h"
 
-#define LOOK_MS 30000
 #define PULL_MS (60 * 60 * 1000)
 
 /* A pull, as far as its lines tell: each layer is announced, and later told to be there. */
@@ -35,8 +34,8 @@ note_line (void *user, const char *line)
     pull->call->progress (pull->call->user, &progress);
 }
 
-static int
-pull_image (struct compute_provider_state *state, const char *image, const struct compute_call *call,
+int
+image_pull (struct compute_provider_state *state, const char *image, const struct compute_call *call,
             struct compute_error *err)
 {
   const char *const args[] = { "pull", "--", image, NULL };
@@ -59,20 +58,8 @@ pull_image (struct compute_provider_state *state, const char *image, const struc
 }
 
 int
-image_ensure (struct compute_provider_state *state, const char *image, const struct compute_call *call,
-              struct compute_error *err)
+image_is_missing (const char *said)
 {
-  const char *const args[] = { "image", "inspect", "--format", "{{.Id}}", "--", image, NULL };
-  struct answer answer;
-  int result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
-  int missing;
-
-  if (result != 0)
-    return result;
-  missing = answer.exit_code != 0;
-  if (missing && strstr (answer.said, "No such image") == NULL && strstr (answer.said, "no such image") == NULL
-      && strstr (answer.said, "image not known") == NULL)
-    result = engine_failed (&answer, "cannot look at the image", err);
-  answer_free (&answer);
-  return result == 0 && missing ? pull_image (state, image, call, err) : result;
+  return strstr (said, "No such image") != NULL || strstr (said, "no such image") != NULL
+         || strstr (said, "image not known") != NULL;
 }

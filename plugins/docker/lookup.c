@@ -209,13 +209,14 @@ list (void *context, compute_instance_fn emit, void *user, const struct compute_
   return result;
 }
 
-static int
-remove_container (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
+int
+container_remove (struct compute_provider_state *state, const char *id, uint32_t limit_ms,
+                  const struct compute_call *call, struct compute_error *err)
 {
   const char *const args[] = { "rm", "--force", "--volumes", "--", id, NULL };
   struct compute_error why = COMPUTE_ERROR_INIT;
   struct answer answer;
-  int result = engine_ask (context, args, REMOVE_MS, call, NULL, NULL, &answer, &why);
+  int result = engine_ask (state, args, limit_ms, call, NULL, NULL, &answer, &why);
 
   if (result != 0)
     return compute_error_set (err, result, why.sys_errno, "Could not remove container %s: %s. It may still be running.",
@@ -228,12 +229,18 @@ remove_container (void *context, const char *id, const struct compute_call *call
 }
 
 static int
+remove_it (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
+{
+  return container_remove (context, id, REMOVE_MS, call, err);
+}
+
+static int
 shut_down (void *context, const char *id, const struct compute_call *call, struct compute_error *err)
 {
   struct compute_instance about;
   int result = status (context, id, call, &about, err);
 
-  return result == 0 ? remove_container (context, id, call, err) : result;
+  return result == 0 ? remove_it (context, id, call, err) : result;
 }
 
 static int
@@ -260,8 +267,8 @@ connect_to (void *context, const char *id, const struct compute_call *call, stru
   if ((ret_about->flags & COMPUTE_CONFIG_DETACHED) == 0)
     return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "instance '%s' belongs to process %" PRId64 " alone", id,
                               ret_about->owner_pid);
-  return link_start (argv, CONNECT_MS, ret_link, err);
+  return link_start (argv, CONNECT_MS, call, ret_link, err);
 }
 
 const struct instances_ops container_ops
-    = { .open = connect_to, .shut_down = shut_down, .status = status, .list = list, .remove = remove_container };
+    = { .open = connect_to, .shut_down = shut_down, .status = status, .list = list, .remove = remove_it };

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define SPACES " \t\n"
-
 void
 words_add (struct words *words, const char *word)
 {
@@ -38,18 +36,6 @@ words_format (struct words *words, const char *format, ...)
     word = NULL;
   va_end (args);
   add_owned (words, word);
-}
-
-void
-words_split (struct words *words, const char *text)
-{
-  for (text += strspn (text, SPACES); *text != '\0'; text += strspn (text, SPACES))
-    {
-      size_t bytes = strcspn (text, SPACES);
-
-      add_owned (words, strndup (text, bytes));
-      text += bytes;
-    }
 }
 
 int

@@ -143,7 +143,7 @@ detached_start (const struct compute_provider_state *state, const struct compute
   if (result != 0)
     return result;
   snprintf (socket_path, sizeof socket_path, "%s/%s", folder.path, SOCKET_FILE);
-  result = link_start (argv, 0, &link, err);
+  result = link_start (argv, 0, NULL, &link, err);
   if (result == 0)
     {
       link_reap (link); /* what was started has handed over to the daemon */

@@ -63,7 +63,7 @@ local_is_available (struct compute_provider_state *state, const struct compute_c
   (void) call;
   if (result != 0)
     return result;
-  if (link_start (argv, 0, &link, err) == 0)
+  if (link_start (argv, 0, NULL, &link, err) == 0)
     {
       link_close (link);
       return 0;
@@ -79,7 +79,7 @@ start_owned (const struct compute_provider_state *state, const struct compute_co
 {
   const char *const argv[] = { state->runner_path, "--with-parent", NULL };
   struct link *link;
-  int result = link_start (argv, 0, &link, err);
+  int result = link_start (argv, 0, NULL, &link, err);
 
   if (result != 0)
     return result;

@@ -91,7 +91,7 @@ take_pair (const struct option *option, struct pairs *pairs, const char *value, 
   if (equals == NULL || equals == value)
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s '%s': give %s", option->word, value, option->value);
   name = g_strndup (value, (size_t) (equals - value));
-  pairs_set (pairs, name, equals + 1);
+  pairs_add (pairs, name, equals + 1);
   return 0;
 }
 

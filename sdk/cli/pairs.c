@@ -26,6 +26,15 @@ pairs_clear (struct pairs *pairs)
 }
 
 void
+pairs_add (struct pairs *pairs, const char *name, const char *value)
+{
+  struct compute_pair pair = { g_strdup (name), g_strdup (value) };
+
+  g_hash_table_insert (pairs->index, (gpointer) pair.name, GUINT_TO_POINTER (pairs->array->len));
+  g_array_append_val (pairs->array, pair);
+}
+
+void
 pairs_set (struct pairs *pairs, const char *name, const char *value)
 {
   gpointer place;
@@ -36,13 +45,9 @@ pairs_set (struct pairs *pairs, const char *name, const char *value)
 
       g_free ((char *) old->value);
       old->value = g_strdup (value);
-      return;
     }
-
-  struct compute_pair pair = { g_strdup (name), g_strdup (value) };
-
-  g_hash_table_insert (pairs->index, (gpointer) pair.name, GUINT_TO_POINTER (pairs->array->len));
-  g_array_append_val (pairs->array, pair);
+  else
+    pairs_add (pairs, name, value);
 }
 
 void

@@ -7,7 +7,10 @@
 void pairs_init (struct pairs *pairs);
 void pairs_clear (struct pairs *pairs);
 
-/* Copies both; a later value replaces an earlier one of the same name. */
+/* Copies both. */
+void pairs_add (struct pairs *pairs, const char *name, const char *value);
+
+/* The same, but a later value replaces an earlier one of the same name. */
 void pairs_set (struct pairs *pairs, const char *name, const char *value);
 
 /* Copies what pairs has no value for. */

@@ -25,6 +25,14 @@ void give_instance (struct compute_instance *to, const struct compute_instance *
 int no_instance (const char *id, struct compute_error *err);
 int not_running (const char *id, struct compute_error *err);
 
+/* ---- said.c: what a child says on its standard error, which goes to a file in memory: a pipe would have to be read
+ * ---- */
+
+int said_open (void); /* -1: none, which is no error */
+
+/* Takes the last line that tells something: what went wrong comes last. Closes fd; room: at least 1. */
+void said_take (int fd, char *text, size_t room);
+
 /* ---- link.c ---- */
 
 /* A connection to a runner, shared by the calls that use it. */
@@ -37,14 +45,13 @@ struct link
 };
 
 /* Starts the runner, or what leads to one, with these words; hello_ms: how long that may take (0: as runner.h). Errors:
- * ENGINE, with what the runner said on its standard error; SYSTEM, NO_MEMORY. */
-int link_start (const char *const *argv, uint32_t hello_ms, struct link **ret_link, struct compute_error *err);
+ * ENGINE, with what the runner said on its standard error; CANCELLED; SYSTEM, NO_MEMORY. Whatever was started has ended
+ * then. */
+int link_start (const char *const *argv, uint32_t hello_ms, const struct compute_call *call, struct link **ret_link,
+                struct compute_error *err);
 
 /* Takes the descriptors. */
 int link_open (const struct compute_runner_options *options, struct link **ret_link, struct compute_error *err);
-
-/* True for a line of an engine's program that is empty or a warning: not what went wrong. */
-int says_nothing (const char *line);
 
 /* Waits until the child has ended. */
 void link_reap (struct link *link);

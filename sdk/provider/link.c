@@ -2,8 +2,6 @@
 #include "kit.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define RUNNER_END_MS (COMPUTE_GRACE_MS + 3000) /* what a runner that lost its host may take */
 
@@ -43,36 +41,14 @@ link_open (const struct compute_runner_options *options, struct link **ret_link,
   return 0;
 }
 
-int
-says_nothing (const char *line)
-{
-  return *line == '\0' || strstr (line, "level=warning") != NULL || strncmp (line, "WARNING: ", 9) == 0;
-}
-
-/* What the runner, or what leads to it, said before it gave up, one line of it; "" when nothing. */
-static void
-read_complaint (int fd, char *said, size_t room)
-{
-  char text[4096];
-  ssize_t count = fd >= 0 ? pread (fd, text, sizeof text - 1, 0) : 0;
-  char *rest = text, *line = text;
-
-  text[count > 0 ? count : 0] = '\0';
-  do
-    line = strsep (&rest, "\n");
-  while (rest != NULL && says_nothing (line));
-  snprintf (said, room, "%s", line);
-}
-
 /* No command was sent yet, so whatever keeps a runner from answering is the engine's failure, but for what this
  * process itself has run out of. */
 static int
-no_runner (int code, const char *path, int said_fd, struct compute_error *err)
+no_runner (int code, const char *path, const char *said, struct compute_error *err)
 {
-  char said[160];
-
-  read_complaint (said_fd, said, sizeof said);
-  if (said[0] != '\0')
+  if (code == COMPUTE_E_CANCELLED)
+    return code;
+  if (said[0] != '\0' && code != COMPUTE_E_TIMEOUT)
     return compute_error_set (err, COMPUTE_E_ENGINE, 0, "%s", said);
   if (code != COMPUTE_E_SYSTEM && code != COMPUTE_E_NO_MEMORY)
     code = COMPUTE_E_ENGINE;
@@ -82,26 +58,26 @@ no_runner (int code, const char *path, int said_fd, struct compute_error *err)
 }
 
 int
-link_start (const char *const *argv, uint32_t hello_ms, struct link **ret_link, struct compute_error *err)
+link_start (const char *const *argv, uint32_t hello_ms, const struct compute_call *call, struct link **ret_link,
+            struct compute_error *err)
 {
   struct compute_runner_options options = { .size = sizeof options, .hello_ms = hello_ms };
-  int said_fd = memfd_create ("runner's stderr", MFD_CLOEXEC);
   struct link *link = NULL;
+  int said_fd = said_open ();
+  char said[400];
   int64_t pid;
   int result = compute_runner_spawn (argv, NULL, said_fd, &pid, &options.read_fd, &options.write_fd, err);
 
   if (result == 0)
     {
+      options.cancel_fd = call != NULL ? call->cancel_fd : -1;
       result = link_open (&options, &link, err);
       if (result != 0)
         compute_runner_reap (pid, RUNNER_END_MS);
     }
+  said_take (said_fd, said, sizeof said);
   if (result != 0)
-    result = no_runner (result, argv[0], said_fd, err);
-  if (said_fd >= 0)
-    close (said_fd);
-  if (result != 0)
-    return result;
+    return no_runner (result, argv[0], said, err);
   link->child = pid;
   *ret_link = link;
   return 0;

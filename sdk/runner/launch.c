@@ -195,6 +195,14 @@ explain_too_long (struct compute_error *err)
       (unsigned long long) all, ARGUMENT_MAX);
 }
 
+static const char *
+why_not_run (int sys_errno)
+{
+  if (sys_errno == ENOEXEC)
+    return "it is neither a program for this machine's CPU nor a script that starts with '#!'";
+  return child_exit_code (sys_errno) == 127 ? "not found" : strerror (sys_errno);
+}
+
 static void
 explain_exec (const struct launch *launch, int sys_errno, struct compute_error *err)
 {
@@ -207,11 +215,10 @@ explain_exec (const struct launch *launch, int sys_errno, struct compute_error *
                               strerror (sys_errno));
   else if (launch->order.start_kind == START_SHELL)
     (void) compute_error_set (err, COMPUTE_E_NOT_STARTED, sys_errno, "cannot run the shell '%s': %s", SHELL,
-                              strerror (sys_errno));
+                              why_not_run (sys_errno));
   else
     {
-      (void) compute_error_set (&line, 0, 0, "%.200s: %s\n", launch->strings[0],
-                                child_exit_code (sys_errno) == 127 ? "not found" : strerror (sys_errno));
+      (void) compute_error_set (&line, 0, 0, "%.200s: %s\n", launch->strings[0], why_not_run (sys_errno));
       (void) write (launch->fds[LAUNCH_STDERR], line.message, strlen (line.message));
     }
 }

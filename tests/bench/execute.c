@@ -2,11 +2,10 @@
 /* execute: what a command on local costs. Hosts are processes of their own, this program started with their size in
  * MiB, so that a small and a large one can be measured in turn. */
 #include "bench.h"
+#include "place.h"
 
-#include <compute/compute.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,75 +16,12 @@
 extern char **environ;
 
 #define TURNS 400
-#define CALLERS 64
-#define CALLS 6 /* of each caller, in each round */
 #define ROUNDS 9
 #define LARGE_MIB "2048"
-#define FLOOD "head -c 1G /dev/zero"
 #define FLOOD_MIB_MAX 64
 
 /* ---- In a host -----------------------------------------------------------------------------------------------------
  */
-
-struct place
-{
-  struct compute_registry *registry;
-  struct compute_handle *handle;
-  struct compute_instance instance;
-};
-
-static void
-check (int code, const struct compute_error *err)
-{
-  if (code == 0)
-    return;
-  fprintf (stderr, "execute: %s\n", err->message);
-  exit (2);
-}
-
-static void
-open_place (struct place *place)
-{
-  struct compute_error err = COMPUTE_ERROR_INIT;
-
-  place->instance = (struct compute_instance) COMPUTE_INSTANCE_INIT;
-  check (compute_registry_open (NULL, &place->registry, &err), &err);
-  check (compute_resolve (place->registry, "local", &place->handle, &err), &err);
-  check (compute_provision (place->handle, NULL, NULL, &place->instance, &err), &err);
-}
-
-static void
-close_place (struct place *place)
-{
-  compute_close (place->handle);
-  compute_registry_close (place->registry);
-}
-
-static int
-take_output (void *user, uint32_t stream, const void *data, uint64_t bytes)
-{
-  (void) user;
-  (void) stream;
-  (void) data;
-  (void) bytes;
-  return 0;
-}
-
-static double
-execute_us (struct place *place, const char *script)
-{
-  struct compute_command command = COMPUTE_COMMAND_INIT;
-  struct compute_result result = COMPUTE_RESULT_INIT;
-  struct compute_call call = COMPUTE_CALL_INIT;
-  struct compute_error err = COMPUTE_ERROR_INIT;
-  double start = bench_now_us ();
-
-  command.script = script;
-  call.output = take_output;
-  check (compute_execute (place->handle, place->instance.id, &command, NULL, &call, &result, &err), &err);
-  check (result.exit_code, &err);
-  return bench_now_us () - start;
-}
 
 /* A number of /proc/PID/status. */
 static long
@@ -137,14 +73,15 @@ serve (const char *mib)
   struct place place;
 
   memset (memory, 1, bytes + 1);
-  open_place (&place);
+  place_open (&place, "local");
+  place_provision (&place, NULL);
   while (fgets (line, sizeof line, stdin) != NULL)
     {
       line[strcspn (line, "\n")] = '\0';
-      printf ("%f\n", strcmp (line, "memory") == 0 ? peak_kib () : execute_us (&place, line));
+      printf ("%f\n", strcmp (line, "memory") == 0 ? peak_kib () : place_execute_us (&place, line));
       fflush (stdout);
     }
-  close_place (&place);
+  place_close (&place);
   free (memory);
   return 0;
 }
@@ -226,51 +163,21 @@ one_caller (void)
          | bench_report ("execute on local, host of 2 GiB to idle host", bench_median (large_us, TURNS), of_small, 1.1);
 }
 
-static void *
-call_floor (void *user)
-{
-  (void) user;
-  for (int i = 0; i < CALLS; i++)
-    (void) bench_spawn_us (bench_floor_argv);
-  return NULL;
-}
-
-static void *
-call_execute (void *user)
-{
-  for (int i = 0; i < CALLS; i++)
-    (void) execute_us (user, "true");
-  return NULL;
-}
-
-static double
-all_callers_us (void *(*function) (void *), struct place *place)
-{
-  double start = bench_now_us ();
-  pthread_t threads[CALLERS];
-
-  for (size_t i = 0; i < CALLERS; i++)
-    if (pthread_create (&threads[i], NULL, function, place) != 0)
-      exit (2);
-  for (size_t i = 0; i < CALLERS; i++)
-    pthread_join (threads[i], NULL);
-  return (bench_now_us () - start) / (CALLERS * CALLS);
-}
-
 static int
 many_callers (void)
 {
   static double floor_us[ROUNDS], execute_us[ROUNDS];
   struct place place;
 
-  open_place (&place);
-  (void) all_callers_us (call_execute, &place);
+  place_open (&place, "local");
+  place_provision (&place, NULL);
+  (void) place_callers_us (&place);
   for (size_t i = 0; i < ROUNDS; i++)
     {
-      floor_us[i] = all_callers_us (call_floor, NULL);
-      execute_us[i] = all_callers_us (call_execute, &place);
+      floor_us[i] = place_callers_us (NULL);
+      execute_us[i] = place_callers_us (&place);
     }
-  close_place (&place);
+  place_close (&place);
   return bench_report ("64 callers at once, per command", bench_median (execute_us, ROUNDS),
                        bench_median (floor_us, ROUNDS), 1 / 0.8);
 }

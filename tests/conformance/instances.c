@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instances: what is told about them, who sees them, how they end. */
 #include "conformance.h"
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -210,6 +211,56 @@ test_instance_stopped_by_hand (void)
   g_assert_cmpint (kill (transport_pid (), SIGKILL), ==, 0);
   wait_until (status_of (place.handle, place.instance.id).state != COMPUTE_STATE_RUNNING, 5 * SECOND);
   assert_code (compute_shutdown (place.handle, place.instance.id, NULL, &err), 0, &err);
+}
+
+/* A docker program that removes nothing while the file refused is there. */
+static void
+use_docker_that_refuses (const char *refused)
+{
+  g_autofree char *program = g_build_filename (private_dir (), "docker", NULL);
+  g_autofree char *text
+      = g_strdup_printf ("#!/bin/sh\n"
+                         "[ \"$1\" != rm ] || [ ! -e '%s' ] || { echo 'no removal today' >&2; exit 1; }\n"
+                         "exec \"${TEST_DOCKER:-docker}\" \"$@\"\n",
+                         refused);
+  const char *real = g_getenv ("COMPUTE_DOCKER");
+
+  if (real != NULL)
+    g_assert_true (g_setenv ("TEST_DOCKER", real, TRUE));
+  g_assert_true (g_file_set_contents_full (program, text, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+  g_assert_true (g_setenv ("COMPUTE_DOCKER", program, TRUE));
+}
+
+static int
+note_state (void *user, const struct compute_instance *instance)
+{
+  *(guint32 *) user = instance->state;
+  return 0;
+}
+
+void
+test_instance_that_could_not_be_removed (void)
+{
+  g_autofree char *refused = g_build_filename (private_dir (), "refused", NULL);
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  guint32 listed = COMPUTE_STATE_NONE;
+
+  use_docker_that_refuses (refused);
+  g_assert_true (g_file_set_contents (refused, "", 0, NULL));
+  {
+    auto_place place = place_open (NULL);
+    g_autofree char *told = g_strdup_printf (
+        "Could not remove container %s: no removal today. It may still be running.", place.instance.id);
+
+    assert_error (compute_shutdown (place.handle, place.instance.id, NULL, &err), COMPUTE_E_ENGINE, &err, told);
+    g_assert_cmpuint (status_of (place.handle, place.instance.id).state, ==, COMPUTE_STATE_ERROR);
+    g_assert_cmpstr (status_of (place.handle, place.instance.id).detail, ==, told);
+    assert_code (compute_list_instances (place.handle, note_state, &listed, NULL, &err), 0, &err);
+    g_assert_cmpuint (listed, ==, COMPUTE_STATE_ERROR);
+    g_assert_cmpint (g_unlink (refused), ==, 0);
+    assert_code (compute_shutdown (place.handle, place.instance.id, NULL, &err), 0, &err);
+    g_assert_cmpuint (status_of (place.handle, place.instance.id).state, ==, COMPUTE_STATE_STOPPED);
+  }
 }
 
 static int

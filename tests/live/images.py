@@ -25,6 +25,7 @@ zlib1g libbz2-1.0 liblzma5 libffi8 libssl3 libuuid1 libsystemd0 libcap2 libgcryp
 libgpg-error0""".split()
 LINKS = {"usr/bin/python3": "python3.11", "usr/local/bin/python": "/usr/bin/python3"}
 HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+OTHER = "amd64" if HERE == "arm64" else "arm64"
 
 SHOW = r"""
 #include <stdio.h>
@@ -76,7 +77,13 @@ def rename_applets(binary, names):
     return binary
 
 
-def busybox(without=()):
+def for_another_cpu(binary):
+    """An ELF file that says to be for the other of two CPUs: no kernel of this one runs it."""
+    machine = {"arm64": 183, "amd64": 62}[OTHER]
+    return binary[:18] + machine.to_bytes(2, "little") + binary[20:]
+
+
+def busybox(without=(), change=bytes):
     program = need("busybox")
     binary = pathlib.Path(program).read_bytes()
     if b"/ld-" in binary[:4096]:
@@ -89,7 +96,7 @@ def busybox(without=()):
         add(archive, "tmp", mode=0o1777)
         add(archive, "etc/passwd", b"root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n", 0o644)
         add(archive, "etc/group", b"root:x:0:\nuser:x:1000:\n", 0o644)
-        add(archive, "bin/busybox", rename_applets(binary, without))
+        add(archive, "bin/busybox", change(rename_applets(binary, without)))
         for applet in applets:
             name = applet.rpartition("/")[2]
             if applet.startswith(("bin/", "sbin/", "usr/")) and name not in ("busybox", *without):
@@ -139,9 +146,10 @@ BUSYBOX = {"Cmd": ["sh"], "Env": [PATH]}
 IMAGES = {
     "compute-test/busybox": (busybox, BUSYBOX, HERE),
     "compute-test/entrypoint": (busybox, BUSYBOX | {"Entrypoint": ["/bin/false"], "Cmd": ["odd"]}, HERE),
-    "compute-test/foreign": (busybox, BUSYBOX, "amd64" if HERE == "arm64" else "arm64"),
+    "compute-test/foreign": (busybox, BUSYBOX, OTHER),
     "compute-test/no-shell": (show, {"Cmd": ["/show"]}, HERE),
     "compute-test/no-timeout": (lambda: busybox(without=("timeout", "ps", "head")), BUSYBOX, HERE),
+    "compute-test/other-cpu": (lambda: busybox(change=for_another_cpu), BUSYBOX, OTHER),
     "compute-test/user": (busybox, BUSYBOX | {"User": "1000", "WorkingDir": "/srv"}, HERE),
     "compute-test/volume": (busybox, BUSYBOX | {"Volumes": {"/data": {}}}, HERE),
     PYTHON: (python, {"Cmd": ["python3"], "Env": [PATH, "LANG=C.UTF-8"]}, HERE),

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -38,9 +39,9 @@ def only_if(can):
     return lambda test: test if can else None
 
 
-def start(*words, env=None):
+def start(*words, env=None, program=(COMPUTE,)):
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([COMPUTE, *words], env=os.environ | engine().env | (env or {}), text=True,
+    return subprocess.Popen([*program, *words], env=os.environ | engine().env | (env or {}), text=True,
                             **streams)
 
 
@@ -53,6 +54,11 @@ def compute(*words, **options):
 
 def run(*words, image=BUSYBOX, **options):
     return compute("run", "--on", "docker", "--image", engine().image(image), *words, **options)
+
+
+def arguments(*words):
+    """The options that give docker run each word as it is."""
+    return [part for word in words for part in ("--option", f"docker.args={word}")]
 
 
 def containers():
@@ -69,8 +75,8 @@ def wait_true(condition, seconds=30):
 
 
 @contextlib.contextmanager
-def detached(*words, image=BUSYBOX):
-    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words)
+def detached(*words, image=BUSYBOX, **options):
+    status, out, err = compute("up", "--on", "docker", "--image", engine().image(image), *words, **options)
     assert status == 0, err
     try:
         yield out.strip()
@@ -139,7 +145,7 @@ def test_an_owned_instance_ends_with_a_killed_host():
 
 def test_a_provision_that_fails_leaves_no_container():
     options = ["--no-such-option", "--user=nobody-of-this-name", *["--memory=1"] * HAS_LIMITS]
-    for words in (["--workdir", "/proc/none"], *(["--option", f"docker.args={option}"] for option in options)):
+    for words in (["--workdir", "/proc/none"], *map(arguments, options)):
         status, _, err = run(*words, "--", "true")
         assert status == 125 and err.startswith("compute: run: "), err
         assert wait_true(lambda: not containers()), containers()
@@ -174,15 +180,89 @@ def test_entrypoint_user_and_missing_tools_do_not_matter():
     assert status == 124, err
 
 
+@contextlib.contextmanager
+def emulator():
+    """The kernel runs programs for the other CPU: here, by the same program for this one."""
+    other = images.for_another_cpu(pathlib.Path("/proc/self/exe").read_bytes()[:20])
+    rule = r"\x7fELF" + "".join(rf"\x{byte:02x}" for byte in other[4:20])
+    mask = r"\xff" * 7 + r"\x00" * 9 + r"\xfe\xff" + r"\xff\xff"
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", "binfmt_misc", "binfmt_misc", folder], check=True)
+        known = pathlib.Path(folder, "compute-test")
+        try:
+            pathlib.Path(folder, "register").write_text(f":{known.name}:M:0:{rule}:{mask}:{images.need('busybox')}:F")
+            yield
+        finally:
+            if known.exists():
+                known.write_text("-1")
+            subprocess.run(["umount", folder], check=True)
+
+
+@only_if(ENGINE == "docker")  # what runs it is the kernel, with either
+def test_another_cpu_is_told_and_runs_where_the_kernel_can():
+    status, _, err = run("-c", "true", image="compute-test/other-cpu")
+    assert status == 125 and "cannot run the shell '/bin/sh': it is neither a program for this machine's CPU" in err, err
+    with emulator():
+        assert run("-c", "echo on; exit 3", image="compute-test/other-cpu")[:2] == (3, "on\n")
+        status, out, _ = run("--json", "--timeout", "1", "-c", "(setsid sleep 1000 &) ; sleep 1000", image="compute-test/other-cpu")
+        assert status == 124 and json.loads(out)["outcome"] == "timed_out", out
+
+
+@contextlib.contextmanager
+def elsewhere():
+    """What to start as the program, for it to be in a folder that no engine sees."""
+    program = pathlib.Path(COMPUTE).resolve()
+    build = program.parents[2]
+    with tempfile.TemporaryDirectory() as folder:
+        script = 'mount --bind "$1" "$2" && program=$2/$3 && shift 3 && exec "$program" "$@"'
+        yield ["unshare", "--mount", "sh", "-c", script, "sh", build, folder, program.relative_to(build)]
+
+
+@only_if(ENGINE == "docker")  # podman sees what its caller sees
+def test_an_engine_that_does_not_see_our_files_gets_a_copy():
+    with elsewhere() as far:
+        assert run("-c", "echo on; exit 3", program=far) == (3, "on\n", "")
+        with detached(program=far) as name:
+            assert compute("exec", name, "-c", "echo on") == (0, "on\n", ""), "from where the files are seen"
+            assert compute("exec", name, "-c", "exit 4", program=far)[0] == 4
+    assert engine().docker("volume", "ls", "--quiet").stdout == ""
+
+
+def files_of(image):
+    """The paths in the layers of an image."""
+    paths = []
+    with tempfile.TemporaryFile() as archive:
+        engine().docker("save", image, stdout=archive)
+        archive.seek(0)
+        with tarfile.open(fileobj=archive) as layers:
+            for name in (name for name in layers.getnames() if name.endswith("layer.tar")):
+                with tarfile.open(fileobj=layers.extractfile(name)) as layer:
+                    paths += layer.getnames()
+    return paths
+
+
+@only_if(ENGINE == "docker")  # podman saves an image in another form
+def test_no_image_ever_holds_the_runner():
+    with elsewhere() as far:
+        for program, left in (([COMPUTE], []), (far, ["dev/.compute"])):  # the empty folder that a volume is mounted on
+            with detached(program=program) as name:
+                assert compute("exec", name, "-c", "echo data >/srv/file")[0] == 0
+                image = engine().docker("commit", name).stdout.strip()
+                paths = files_of(image)
+                engine().docker("rmi", "--force", image)
+                assert "srv/file" in paths
+                assert [path for path in paths if "compute" in path] == left, paths
+
+
 def test_what_is_stated_is_honoured():
-    status, out, err = run("--option", "docker.args=--read-only --cap-drop ALL --network none", "-c",
-                           "touch /file 2>/dev/null || echo read-only; ls /sys/class/net")
-    assert (status, out.split()) == (0, ["read-only", "lo"]), (out, err)
+    status, out, err = run(*arguments("--read-only", "--cap-drop=ALL", "--network", "none", "--env=WORDS=a  b -c"), "-c",
+                           'touch /file 2>/dev/null || echo read-only; ls /sys/class/net; echo "$WORDS"')
+    assert (status, out) == (0, "read-only\nlo\na  b -c\n"), (out, err)
 
 
 @only_if(HAS_LIMITS)
 def test_a_memory_limit_is_told():
-    status, out, err = run("--json", "--option", "docker.args=--memory=32m --memory-swap=32m", "-c",
+    status, out, err = run("--json", *arguments("--memory=32m", "--memory-swap=32m"), "-c",
                            "exec tail /dev/zero", image=images.PYTHON)
     assert status == 137 and json.loads(out)["outcome"] == "out_of_memory", (out, err)
 
@@ -233,6 +313,13 @@ def test_an_interrupt_ends_the_wait_for_an_engine():
             assert process.returncode == 130, (words, process.returncode)
 
 
+def test_the_number_of_calls_is_one_that_can_be():
+    for calls in ("0", "17", "-1", "many", "1x"):
+        status, _, err = run("-c", "true", env={"COMPUTE_DOCKER_CALLS": calls})
+        assert status == 125 and f"from 1 to 16, not '{calls}'" in err, err
+    assert run("-c", "echo on", env={"COMPUTE_DOCKER_CALLS": "1"})[:2] == (0, "on\n")
+
+
 def test_what_could_not_be_removed_may_still_run():
     with instead_of_docker('[ "$1" != rm ] || { echo "no removal today" >&2; exit 1; }\nexec ' + engine().program + ' "$@"') as env:
         with detached() as name:
@@ -257,16 +344,17 @@ def test_the_readme_shows_what_happens():
 
 # With podman, only the cases in which the engine has a part: how a container ends, who ends it and who finds it, and
 # bytes, which go through other programs there. What the runner does inside was seen with docker.
-ON_PODMAN = re.compile(r"""(outcome|background|instance|detached)/.*
+ON_PODMAN = re.compile(rf"""(outcome|background|instance|detached)/.*
     |timeout/(stopped_process|ends_nothing_else|of_the_instance|while_the_caller_is_slow)
-    |case/(G03|G05|G06|B11|O02|O04|Q07)_.*|file/(sizes|of_an_instance_that_ended)
-    |command/(large_input|input_of_bytes)|host/(keeps_its|secret_of_a|ignores).*""", re.X)
+    |case/(G03|G05|G06|B11|O02|O04|Q07)_.*|file/(sizes|of_an_instance_that_ended)|command/(large_input|input_of_bytes)
+    |stated/({"limits|" * HAS_LIMITS}user|mounts|what_cannot_be_honoured)
+    |host/(keeps_its_children|secret_of_a_detached_instance|ignores_the_end_of_children)""", re.X)
 
 
 def cases():
-    """Those of the list that concern every provider, but for the ones that set the clock."""
+    """Those of the list that concern this provider, but for the ones that set the clock."""
     for line in pathlib.Path(CASES).read_text().splitlines():
-        found = re.match(r"CASE \(all, (\w+), (\w+), (\d+), (parallel|root)\)", line)
+        found = re.match(r"CASE \((?:all|docker), (\w+), (\w+), (\d+), (parallel|root)\)", line)
         if found and (ENGINE == "docker" or ON_PODMAN.fullmatch(f"{found[1]}/{found[2]}")):
             yield f"/{found[1]}/{found[2].replace('_', '-')}", int(found[3])
 

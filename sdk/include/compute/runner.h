@@ -31,10 +31,11 @@ extern "C"
     int32_t write_fd;  /* taken */
     uint32_t lease_ms; /* no sign of this side for so long means it died; 0: a closed pipe tells */
     uint32_t hello_ms; /* how long the runner may take to answer; 0: 10 s */
+    int32_t cancel_fd; /* becomes readable: give up. 0 or negative: none. Not read from and not closed */
   };
 
   /* Takes the descriptors and shakes hands. Errors: PROTOCOL (no runner answered, or another version: names both),
-   * TIMEOUT, LOST, SYSTEM, NO_MEMORY. */
+   * TIMEOUT, CANCELLED, LOST, SYSTEM, NO_MEMORY. */
   int compute_runner_open (const struct compute_runner_options *options, struct compute_runner **ret_runner,
                            struct compute_error *err);
 

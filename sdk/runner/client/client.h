@@ -164,6 +164,7 @@ struct control
   uint8_t answer;    /* its frame type */
   uint32_t limit_ms; /* 0: none but the runner's silence */
   const char *what;  /* what a missing answer means */
+  int cancel_fd;     /* 0 or negative: none */
 };
 
 /* Asks, one question at a time; FAILED becomes its error. The answer lies in arrival->frames, the caller's to free. */

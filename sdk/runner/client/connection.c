@@ -23,9 +23,10 @@ prepare_fd (int fd)
 
 /* Asks the runner who it is. */
 static int
-shake_hands (struct compute_runner *runner, uint32_t hello_ms, struct compute_error *err)
+shake_hands (struct compute_runner *runner, const struct compute_runner_options *options, struct compute_error *err)
 {
-  struct control control = { FRAME_WELCOME, hello_ms, "no runner is there" };
+  struct control control = { FRAME_WELCOME, options->hello_ms > 0 ? options->hello_ms : HELLO_MS, "no runner is there",
+                             options->cancel_fd };
   struct writer message = { 0 }, frames = { 0 };
   struct arrival arrival = { 0 };
   struct frame answer;
@@ -99,7 +100,7 @@ compute_runner_open (const struct compute_runner_options *options, struct comput
     result
         = compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot use the pipe to the runner: %s", strerror (errno));
   if (result == 0)
-    result = shake_hands (runner, options->hello_ms > 0 ? options->hello_ms : HELLO_MS, err);
+    result = shake_hands (runner, options, err);
   if (result == 0 && runner->lease_ms > 0)
     result = pinger_start (runner, err);
   if (result != 0)

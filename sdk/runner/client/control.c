@@ -5,17 +5,24 @@
 
 /* Waits for the answer to a question about the connection. Returns 0 with the answer in arrival->frames. */
 static int
-wait_answer (struct compute_runner *runner, struct call *call, int64_t deadline_ms, const char *what,
-             struct arrival *arrival, struct compute_error *err)
+wait_answer (struct compute_runner *runner, struct call *call, const struct control *control, struct arrival *arrival,
+             struct compute_error *err)
 {
+  struct pollfd cancel = { .fd = control->cancel_fd > 0 ? control->cancel_fd : -1, .events = POLLIN };
+  int64_t deadline_ms = control->limit_ms > 0 ? now_ms () + control->limit_ms : 0;
+
   while (arrival->frames.count == 0)
     {
-      int result = call_wait (runner, call, NULL, 0, deadline_ms, arrival);
+      int result = call_wait (runner, call, &cancel, cancel.fd >= 0, deadline_ms, arrival);
 
       if (result != 0)
-        return call_lost (runner, result, what, err);
-      if (arrival->frames.count == 0 && deadline_ms != 0 && now_ms () >= deadline_ms)
-        return compute_error_set (err, COMPUTE_E_TIMEOUT, 0, "the runner has not answered in time; %s", what);
+        return call_lost (runner, result, control->what, err);
+      if (arrival->frames.count > 0)
+        break;
+      if (cancel.fd >= 0 && cancel.revents != 0)
+        return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
+      if (deadline_ms != 0 && now_ms () >= deadline_ms)
+        return compute_error_set (err, COMPUTE_E_TIMEOUT, 0, "the runner has not answered in time; %s", control->what);
     }
   return 0;
 }
@@ -32,8 +39,7 @@ control_ask (struct compute_runner *runner, const struct writer *question, const
   if (result == 0)
     {
       (void) send_bytes (runner, question->bytes, question->count);
-      result = wait_answer (runner, call, control->limit_ms > 0 ? now_ms () + control->limit_ms : 0, control->what,
-                            arrival, err);
+      result = wait_answer (runner, call, control, arrival, err);
       call_close (runner, call);
     }
   pthread_mutex_unlock (&runner->control_lock);
@@ -51,7 +57,7 @@ control_ask (struct compute_runner *runner, const struct writer *question, const
 int
 compute_runner_configure (struct compute_runner *runner, const struct compute_config *config, struct compute_error *err)
 {
-  static const struct control control = { FRAME_CONFIGURED, 0, "the instance is not configured" };
+  static const struct control control = { FRAME_CONFIGURED, 0, "the instance is not configured", -1 };
   int64_t timeout_ms = config->timeout_ms;
   int64_t limit_bytes = config->output_limit_bytes;
   struct writer message = { 0 }, frames = { 0 };
@@ -80,7 +86,7 @@ compute_runner_configure (struct compute_runner *runner, const struct compute_co
 int
 compute_runner_shutdown (struct compute_runner *runner, struct compute_error *err)
 {
-  static const struct control control = { FRAME_BYE, END_MS, "whether all processes have ended is unknown" };
+  static const struct control control = { FRAME_BYE, END_MS, "whether all processes have ended is unknown", -1 };
   unsigned char bytes[FRAME_HEADER_BYTES];
   struct writer frames = { .bytes = bytes, .count = sizeof bytes };
   struct arrival arrival = { 0 };
