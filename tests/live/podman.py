@@ -106,7 +106,7 @@ def move_out_of_root(folder):
     """The words before a command that make it an ordinary user's."""
     for name in ("/etc/subuid", "/etc/subgid"):
         pathlib.Path(name).write_text(SUBORDINATES)
-    for path in (sys.executable, *sys.argv[3:]):
+    for path in (sys.executable, "here", *sys.argv[3:]):
         open_way(path, folder)
     for name in ("home", "runtime"):
         shutil.chown(pathlib.Path(folder, name), USER, GROUP)
@@ -116,10 +116,11 @@ def move_out_of_root(folder):
 
 def main(folder, rootless, *command):
     """The first process of the world makes it and becomes the one that it is for."""
+    here = os.getcwd()
     furnish(folder)
     words = move_out_of_root(folder) if rootless == "rootless" else []
     os.environ[INSIDE] = folder
-    os.chdir("/")
+    os.chdir(here)  # as it looks now
     words += [sys.executable, *command]
     os.execvp(words[0], words)
 
@@ -134,8 +135,8 @@ def groups():
 
 def run_inside(folder, rootless):
     before = groups()
-    command = [__file__, folder, "rootless" if rootless else "rootful", *map(os.path.abspath, sys.argv[:1])]
-    process = subprocess.Popen([*ALONE, sys.executable, *command, *sys.argv[1:]])
+    command = [__file__, folder, "rootless" if rootless else "rootful", *sys.argv]
+    process = subprocess.Popen([*ALONE, sys.executable, *command])
     try:
         return process.wait()
     finally:
