@@ -3,17 +3,22 @@
 
 #include <stdlib.h>
 
-#define START_MS 120000 /* from "docker run" to the runner's first word */
+#define START_MS 60000 /* from "docker run" to the runner's first word */
 #define COPY_MS 60000
 #define LEAVE_MS 15000     /* for the removal of what a failed start leaves */
 #define LEAVE_SOON_MS 3000 /* the same, while somebody waits for the end of a cancelled one */
 
-/* What can be done about a failed attempt, once each. */
-struct remedies
+/* One start, of one attempt or more. */
+struct start
 {
-  int pulled;
+  struct compute_provider_state *state;
+  const struct compute_config *config;
+  const struct compute_call *call;
+  const char *id;
+  int pulled; /* what was done about a failed attempt, once each */
   int copied;
   int workdir_is_volume;
+  struct compute_error why; /* the last attempt failed */
 };
 
 /* ---- Far engines: "docker create", the copy of the runner, "docker start" ---------------------------------------- */
@@ -75,22 +80,23 @@ copy_runner (struct compute_provider_state *state, const char *id, struct comput
 /* ---- One attempt ------------------------------------------------------------------------------------------------- */
 
 static int
-begin (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
-       const struct compute_instance *about, const struct way *way, struct link **ret_link, struct compute_error *err)
+begin (struct start *start, const struct compute_instance *about, struct link **ret_link)
 {
-  const char *const start[] = { state->program, "start", "--attach", "--interactive", about->id, NULL };
+  struct compute_provider_state *state = start->state;
+  struct way way = { .is_far = is_far (state), .workdir_is_volume = start->workdir_is_volume };
+  const char *const attach[] = { state->program, "start", "--attach", "--interactive", about->id, NULL };
   struct words words = { 0 };
-  int result = container_words (&words, state, way, config, about, err);
+  int result = container_words (&words, state, &way, start->config, about, &start->why);
 
-  if (result == 0 && way->is_far)
-    result = ask (state, words.items + 1, err);
-  if (result == 0 && way->is_far)
-    result = copy_runner (state, about->id, err);
+  if (result == 0 && way.is_far)
+    result = ask (state, words.items + 1, &start->why);
+  if (result == 0 && way.is_far)
+    result = copy_runner (state, about->id, &start->why);
   if (result == 0)
-    result = engine_take_turn (state, call, err);
+    result = engine_take_turn (state, start->call, &start->why);
   if (result == 0)
     {
-      result = link_start (way->is_far ? start : words.items, START_MS, call, ret_link, err);
+      result = link_start (way.is_far ? attach : words.items, START_MS, start->call, ret_link, &start->why);
       engine_give_turn (state);
     }
   words_free (&words);
@@ -99,86 +105,83 @@ begin (struct compute_provider_state *state, const struct compute_config *config
 
 /* A runner that nobody has configured ends by itself, and the container with it. */
 static int
-attempt (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
-         const struct compute_instance *about, const struct remedies *remedies, struct link **ret_link,
-         struct compute_error *err)
+attempt (struct start *start, const struct compute_instance *about, struct link **ret_link)
 {
-  struct way way = { .is_far = is_far (state), .workdir_is_volume = remedies->workdir_is_volume };
   struct link *link;
-  int result = begin (state, config, call, about, &way, &link, err);
+  int result = begin (start, about, &link);
 
   if (result != 0)
     return result;
-  result = container_check_limits (state, config, about->id, call, err);
+  result = container_check_limits (start->state, start->config, start->id, start->call, &start->why);
   if (result == 0)
-    result = compute_runner_configure (link->runner, config, err);
+    result = compute_runner_configure (link->runner, start->config, &start->why);
   if (result != 0)
     {
       link_close (link);
       return result;
     }
-  link->kill_child = (config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* its client would wait for the container */
+  link->kill_child = (start->config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* it would wait for the container */
   *ret_link = link;
   return 0;
 }
 
 /* The runner has not found its working directory, hence could not make it. A volume's target has no comma. */
 static int
-lacks_workdir (const struct compute_config *config, const struct compute_error *why)
+lacks_workdir (const struct start *start)
 {
-  return why->code == COMPUTE_E_NOT_STARTED && why->sys_errno == ENOENT && strchr (config->workdir, ',') == NULL;
+  return start->why.code == COMPUTE_E_NOT_STARTED && start->why.sys_errno == ENOENT
+         && strchr (start->config->workdir, ',') == NULL;
 }
 
 /* True when a mount of the runner failed because the engine has no such file. The message may be cut. */
 static int
-runner_is_not_there (const struct compute_provider_state *state, const char *message)
+runner_is_not_there (const struct start *start)
 {
   static const char words[] = "bind source path does not exist: ";
-  const char *at = strstr (message, words);
+  const char *at = strstr (start->why.message, words);
   size_t bytes = at != NULL ? strlen (at + sizeof words - 1) : 0;
-  size_t path_bytes = strlen (state->runner_path);
+  size_t path_bytes = strlen (start->state->runner_path);
 
   return at != NULL
-         && strncmp (at + sizeof words - 1, state->runner_path, bytes < path_bytes ? bytes : path_bytes) == 0;
+         && strncmp (at + sizeof words - 1, start->state->runner_path, bytes < path_bytes ? bytes : path_bytes) == 0;
 }
 
 /* Whether the engine took part or not: after a failure, nobody knows. */
 static void
-leave_nothing (struct compute_provider_state *state, const char *id, struct compute_error *why)
+leave_nothing (struct start *start)
 {
   struct compute_error removal = COMPUTE_ERROR_INIT;
-  struct compute_error first = *why;
-  uint32_t limit_ms = why->code == COMPUTE_E_CANCELLED ? LEAVE_SOON_MS : LEAVE_MS;
+  struct compute_error first = start->why;
+  uint32_t limit_ms = first.code == COMPUTE_E_CANCELLED ? LEAVE_SOON_MS : LEAVE_MS;
 
-  if (container_remove (state, id, limit_ms, NULL, &removal) != 0)
-    (void) compute_error_set (why, first.code, first.sys_errno, "%.100s. %s", first.message, removal.message);
+  if (container_remove (start->state, start->id, limit_ms, NULL, &removal) != 0)
+    (void) compute_error_set (&start->why, first.code, first.sys_errno, "%.100s. %s", first.message, removal.message);
 }
 
 /* Returns 0 to try again, or an error that tells why there is no container. */
 static int
-remedy (struct compute_provider_state *state, const struct compute_config *config, const struct compute_call *call,
-        const char *id, struct remedies *remedies, struct compute_error *why, struct compute_error *err)
+remedy (struct start *start, struct compute_error *err)
 {
-  if (image_is_missing (why->message) && !remedies->pulled)
+  if (image_is_missing (start->why.message) && !start->pulled)
     {
-      remedies->pulled = 1;
-      return image_pull (state, config->image, call, err);
+      start->pulled = 1;
+      return image_pull (start->state, start->config->image, start->call, err);
     }
-  if (why->code == COMPUTE_E_ENGINE && engine_check (state, call, err) == COMPUTE_E_UNAVAILABLE)
+  if (start->why.code == COMPUTE_E_ENGINE && engine_check (start->state, start->call, err) == COMPUTE_E_UNAVAILABLE)
     return COMPUTE_E_UNAVAILABLE;
-  leave_nothing (state, id, why);
-  if (runner_is_not_there (state, why->message) && !remedies->copied)
+  leave_nothing (start);
+  if (runner_is_not_there (start) && !start->copied)
     {
-      remedies->copied = 1;
-      note_far (state);
+      start->copied = 1;
+      note_far (start->state);
       return 0;
     }
-  if (lacks_workdir (config, why) && !remedies->workdir_is_volume)
+  if (lacks_workdir (start) && !start->workdir_is_volume)
     {
-      remedies->workdir_is_volume = 1;
+      start->workdir_is_volume = 1;
       return 0;
     }
-  return compute_error_set (err, why->code, why->sys_errno, "%s", why->message);
+  return compute_error_set (err, start->why.code, start->why.sys_errno, "%s", start->why.message);
 }
 
 int
@@ -186,12 +189,11 @@ container_start (struct compute_provider_state *state, const struct compute_conf
                  const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
                  struct compute_error *err)
 {
-  struct compute_error why = COMPUTE_ERROR_INIT;
-  struct remedies remedies = { 0 };
+  struct start start = { .state = state, .config = config, .call = call, .id = about->id, .why = COMPUTE_ERROR_INIT };
 
-  while (attempt (state, config, call, about, &remedies, ret_link, &why) != 0)
+  while (attempt (&start, about, ret_link) != 0)
     {
-      int result = remedy (state, config, call, about->id, &remedies, &why, err);
+      int result = remedy (&start, err);
 
       if (result != 0)
         return result;
