@@ -33,9 +33,9 @@ enum field
 
 /* Templates of "inspect" mean the same to docker and podman; those of "ps" do not. */
 #define LABEL(name) "\t{{index .Config.Labels \"compute." name "\"}}"
-#define FORMAT                                                                                                         \
-  "{{.Name}}\t{{.State.Status}}" LABEL ("boot") LABEL ("namespace") LABEL ("pid") LABEL ("start") LABEL ("created")    \
-      LABEL ("detached") LABEL ("host") LABEL ("definition") LABEL ("image") LABEL ("workdir")
+static const char format[]
+    = "{{.Name}}\t{{.State.Status}}" LABEL ("boot") LABEL ("namespace") LABEL ("pid") LABEL ("start") LABEL ("created")
+        LABEL ("detached") LABEL ("host") LABEL ("definition") LABEL ("image") LABEL ("workdir");
 
 static int
 split (char *line, char **fields)
@@ -119,7 +119,7 @@ static int
 status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
         struct compute_error *err)
 {
-  const char *const args[] = { "container", "inspect", "--format", FORMAT, "--", id, NULL };
+  const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
   struct answer answer;
   int result;
 
@@ -171,7 +171,7 @@ static int
 tell_all (struct compute_provider_state *state, char *ids, compute_instance_fn emit, void *user,
           const struct compute_call *call, struct compute_error *err)
 {
-  static const char *const always[] = { "container", "inspect", "--format", FORMAT, "--" };
+  static const char *const always[] = { "container", "inspect", "--format", format, "--" };
   const size_t always_count = sizeof always / sizeof *always;
   const char *id;
   int result = 0;
