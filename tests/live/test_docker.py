@@ -210,12 +210,12 @@ def test_another_cpu_is_told_and_runs_where_the_kernel_can():
 
 @contextlib.contextmanager
 def elsewhere():
-    """What to start as the program, for it to be in a folder that no engine sees."""
+    """What to start as the program, for it to be in a folder that no engine sees, and its libraries with it."""
     program = pathlib.Path(COMPUTE).resolve()
     build = program.parents[2]
     with tempfile.TemporaryDirectory() as folder:
         script = 'mount --bind "$1" "$2" && program=$2/$3 && shift 3 && exec "$program" "$@"'
-        yield ["unshare", "--mount", "sh", "-c", script, "sh", build, folder, program.relative_to(build)]
+        yield ["env", "-u", "LD_LIBRARY_PATH", "unshare", "--mount", "sh", "-c", script, "sh", build, folder, program.relative_to(build)]
 
 
 @only_if(ENGINE == "docker")  # podman sees what its caller sees
