@@ -215,7 +215,8 @@ def elsewhere():
     build = program.parents[2]
     with tempfile.TemporaryDirectory() as folder:
         script = 'mount --bind "$1" "$2" && program=$2/$3 && shift 3 && exec "$program" "$@"'
-        yield ["env", "-u", "LD_LIBRARY_PATH", "unshare", "--mount", "sh", "-c", script, "sh", build, folder, program.relative_to(build)]
+        yield ["env", "--unset=LD_LIBRARY_PATH", "unshare", "--mount", "sh", "-c", script, "sh", build, folder,
+               program.relative_to(build)]
 
 
 @only_if(ENGINE == "docker")  # podman sees what its caller sees
