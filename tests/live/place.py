@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The program compute, the first argument of each of these tests, on an engine of our own."""
+"""The program compute, the first argument of each of these tests, on an engine of our own: docker's, unless the last
+argument is "podman", or "rootless" for the podman of an ordinary user."""
 
 import contextlib
 import functools
@@ -11,9 +12,11 @@ import sys
 import tempfile
 import time
 
+import podman
 from engine import Engine
 
 COMPUTE = sys.argv[1]
+ENGINE = sys.argv[-1] if sys.argv[-1] in ("podman", "rootless") else "docker"
 BUSYBOX = "compute-test/busybox"
 
 # Behind a shell's &, the tests themselves are started with this ignored, and so would compute be.
@@ -25,7 +28,7 @@ cleanup = contextlib.ExitStack()
 
 @functools.cache
 def engine():
-    return cleanup.enter_context(Engine(private=True))
+    return cleanup.enter_context(Engine(private=True) if ENGINE == "docker" else podman.Podman())
 
 
 def start(*words, env=None, program=(COMPUTE,)):
