@@ -26,7 +26,9 @@ from place import (BUSYBOX, arguments, cleanup, compute, containers, detached, e
 LOST, NOT_FOUND, NOT_RUNNING, INVALID = -11, -2, -8, -1
 CANCELLED, ERROR = 4, 4  # an outcome, and a state
 DETACHED = 1
-LOOK_SECONDS = 30  # the limit of a question to the engine
+# How long calls wait for an engine, in seconds, and what they say then.
+LOOK = 30, "timeout", "not answered in time"
+START = 70, "unavailable", "has not answered within"
 QUICKLY = 5  # seconds, on a busy machine
 CYCLES = 16
 PLACE = ["--on", "docker", "--image", BUSYBOX, *arguments("--network=none")]  # starts in less time
@@ -190,7 +192,7 @@ def test_D02_an_interrupt_ends_each_wait_for_a_silent_daemon():
             process.send_signal(signal.SIGINT)
         for process in processes:
             status, _, _, took = ended(process)
-            assert status == 130 and took < QUICKLY, (process.args, status, took)
+            assert status == 130 and took < 2 * QUICKLY, (process.args, status, took)  # a start is cleaned up, as far as can be
 
 
 def engine_is_back():
@@ -527,11 +529,12 @@ class Patient:
         for (asked, name), (process, took) in self.asked.items():
             if asked != kind:
                 continue
-            status, out, err, _ = ended(process, LOOK_SECONDS * 3)
+            limit, code, told = START if name == "run" else LOOK
+            status, out, err, _ = ended(process, limit * 3)
             assert wait_true(lambda: took)
-            assert status == 125 and error_of(out)["code"] == "timeout", (name, status, out, err)
-            assert "docker" in error_of(out)["message"] and "not answered in time" in error_of(out)["message"], out
-            assert LOOK_SECONDS - 1 < took[0] < LOOK_SECONDS * 1.5, (name, took)
+            assert status == 125 and error_of(out)["code"] == code, (name, status, out, err)
+            assert "docker" in error_of(out)["message"] and told in error_of(out)["message"], out
+            assert limit - 1 < took[0] < limit * 1.5, (name, took)
 
 
 def test_D02_each_call_of_a_silent_daemon_ends_at_its_own_limit():
