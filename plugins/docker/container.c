@@ -97,9 +97,9 @@ add_runner (struct words *words, const struct compute_provider_state *state, int
   words_add (words, RUNNER_INSIDE);
 }
 
-/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where it
- * may not, as another user than root or in a container that is read-only, a volume without a name makes it, and goes
- * with the container. */
+/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where
+ * neither it nor a copy can, as in a container that is read-only, a volume without a name makes it, and goes with the
+ * container. */
 static void
 add_workdir (struct words *words, const struct compute_config *config)
 {

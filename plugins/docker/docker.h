@@ -15,7 +15,7 @@
 #define DEFAULT_IMAGE "python:3.11-slim"
 #define DEFAULT_WORKDIR "/workspace"
 #define FOLDER_INSIDE "/dev/.compute" /* on the container's own tmpfs: no image ever holds it */
-#define RUNNER_INSIDE FOLDER_INSIDE "/runner"
+#define RUNNER_INSIDE "/dev/.compute/runner"
 #define SOCKET_INSIDE "/dev/shm/.compute-socket"
 #define WORDS_MAX 256u
 

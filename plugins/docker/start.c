@@ -2,6 +2,8 @@
 #include "docker.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define START_MS 60000 /* from "docker run" to the runner's first word */
 #define COPY_MS 60000
@@ -57,23 +59,46 @@ ask (struct compute_provider_state *state, const char *const *args, struct compu
   return result;
 }
 
+static int
+copy (struct compute_provider_state *state, const char *from, const char *id, const char *to, struct compute_error *err)
+{
+  struct words words = { 0 };
+  int result;
+
+  words_add (&words, "cp");
+  words_add (&words, "--");
+  words_add (&words, from);
+  words_format (&words, "%s:%s", id, to);
+  result = words_check (&words, err);
+  if (result == 0)
+    result = ask (state, words.items, err);
+  words_free (&words);
+  return result;
+}
+
 /* The file itself, not a link to it. */
 static int
 copy_runner (struct compute_provider_state *state, const char *id, struct compute_error *err)
 {
   char *path = realpath (state->runner_path, NULL);
-  struct words copy = { 0 };
+  int result = copy (state, path, id, RUNNER_INSIDE, err);
+
+  free (path);
+  return result;
+}
+
+/* For a user who may not make it: an empty folder that everybody in the container may write to. */
+static int
+make_workdir (struct compute_provider_state *state, const char *id, const char *workdir, struct compute_error *err)
+{
+  char folder[] = "/tmp/compute-workdir-XXXXXX";
   int result;
 
-  words_add (&copy, "cp");
-  words_add (&copy, "--");
-  words_add (&copy, path);
-  words_format (&copy, "%s:" RUNNER_INSIDE, id);
-  result = words_check (&copy, err);
-  if (result == 0)
-    result = ask (state, copy.items, err);
-  words_free (&copy);
-  free (path);
+  if (mkdtemp (folder) == NULL)
+    return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot make '%s': %s", folder, strerror (errno));
+  (void) chmod (folder, 01777);
+  result = copy (state, folder, id, workdir, err);
+  (void) rmdir (folder);
   return result;
 }
 
@@ -103,6 +128,24 @@ begin (struct start *start, const struct compute_instance *about, struct link **
   return result;
 }
 
+/* The runner has not found its working directory, hence could not make it. */
+static int
+lacks_workdir (const struct start *start)
+{
+  return start->why.code == COMPUTE_E_NOT_STARTED && start->why.sys_errno == ENOENT;
+}
+
+static int
+configure (struct start *start, struct link *link)
+{
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  int result = compute_runner_configure (link->runner, start->config, &start->why);
+
+  if (result != 0 && lacks_workdir (start) && make_workdir (start->state, start->id, start->config->workdir, &err) == 0)
+    result = compute_runner_configure (link->runner, start->config, &start->why);
+  return result;
+}
+
 /* A runner that nobody has configured ends by itself, and the container with it. */
 static int
 attempt (struct start *start, const struct compute_instance *about, struct link **ret_link)
@@ -114,7 +157,7 @@ attempt (struct start *start, const struct compute_instance *about, struct link 
     return result;
   result = container_check_limits (start->state, start->config, start->id, start->call, &start->why);
   if (result == 0)
-    result = compute_runner_configure (link->runner, start->config, &start->why);
+    result = configure (start, link);
   if (result != 0)
     {
       link_close (link);
@@ -123,14 +166,6 @@ attempt (struct start *start, const struct compute_instance *about, struct link 
   link->kill_child = (start->config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* it would wait for the container */
   *ret_link = link;
   return 0;
-}
-
-/* The runner has not found its working directory, hence could not make it. A volume's target has no comma. */
-static int
-lacks_workdir (const struct start *start)
-{
-  return start->why.code == COMPUTE_E_NOT_STARTED && start->why.sys_errno == ENOENT
-         && strchr (start->config->workdir, ',') == NULL;
 }
 
 /* True when a mount of the runner failed because the engine has no such file. The message may be cut. */
@@ -176,7 +211,7 @@ remedy (struct start *start, struct compute_error *err)
       note_far (start->state);
       return 0;
     }
-  if (lacks_workdir (start) && !start->workdir_is_volume)
+  if (lacks_workdir (start) && !start->workdir_is_volume && strchr (start->config->workdir, ',') == NULL)
     {
       start->workdir_is_volume = 1;
       return 0;

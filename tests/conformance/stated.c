@@ -62,9 +62,9 @@ test_stated_user (void)
   config.user = "1234:5678";
   {
     auto_place place = place_open (&config);
-    auto_run run = run_script (&place, "id -u; id -g", 30 * SECOND);
+    auto_run run = run_script (&place, "id -u; id -g; echo data >file && cat file", 30 * SECOND);
 
-    assert_prints (run, "1234\n5678\n");
+    assert_prints (run, "1234\n5678\ndata\n");
   }
 }
 
