@@ -44,9 +44,11 @@ graphroot = "{0}/graph"
 runroot = "{0}/runroot"
 """
 
-# An ordinary user's podman finds its containers by these folders, and tests have others of their own.
+# An ordinary user's podman finds its containers by these folders, and tests have others of their own. What watches a
+# container leaves a file where it was started when memory ran out.
 PROGRAM = """#!/bin/sh
 unset XDG_CONFIG_HOME XDG_DATA_HOME
+cd {0}/home || exit
 HOME={0}/home XDG_RUNTIME_DIR={0}/runtime exec podman "$@"
 """
 
