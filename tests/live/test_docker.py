@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pwd
 import re
 import signal
 import subprocess
@@ -226,6 +227,37 @@ def test_an_engine_that_does_not_answer_is_told():
     with tempfile.TemporaryDirectory() as folder:
         nowhere = {"DOCKER_HOST": f"unix://{folder}/none"}
         assert "Cannot connect" in unavailable(nowhere)["message"]
+
+
+@only_if(ENGINE == "docker")
+def test_a_user_who_may_not_use_the_engine_is_told():
+    socket = engine().host.removeprefix("unix://")
+    nobody = pwd.getpwnam("nobody").pw_uid
+    try:
+        os.chown(socket, nobody, -1)
+        os.chmod(socket, 0o600)
+        mortal = ("setpriv", "--bounding-set=-dac_override", COMPUTE)  # root without its power over files
+        status, _, err = compute("run", "--on", "docker", "-c", "true", program=mortal)
+        assert status == 125 and "may not be used by this user" in err and "permission denied" in err, err
+    finally:
+        os.chown(socket, 0, -1)
+
+
+def test_who_finds_a_container_knows_whose_it_is():
+    with detached() as name:
+        shown = engine().docker("container", "inspect", "--format", "{{json .Config.Labels}}", name).stdout
+        labels = {key.removeprefix("compute."): value for key, value in json.loads(shown).items()}
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        assert (labels["boot"], labels["host"], labels["image"]) == (boot, os.uname().nodename, BUSYBOX), labels
+        assert labels["pid"].isdigit() and labels["start"].isdigit() and labels["created"].isdigit(), labels
+        assert (labels["workdir"], labels["definition"], labels["detached"]) == ("/workspace", "", "yes"), labels
+
+
+def test_what_an_image_declares_as_a_volume_goes_with_the_container():
+    assert run("-c", "echo data >/data/file && cat /data/file", image="compute-test/volume")[1] == "data\n"
+    with detached(image="compute-test/volume") as name:
+        assert compute("exec", name, "-c", "echo data >/data/file && cat /data/file")[1] == "data\n"
+    assert engine().docker("volume", "ls", "--quiet").stdout == ""
 
 
 def test_a_program_that_is_not_there_is_told():

@@ -30,7 +30,7 @@ DETACHED = 1
 LOOK = 30, "timeout", "not answered in time"
 START = 70, "unavailable", "has not answered within"
 QUICKLY = 5  # seconds, on a busy machine
-CYCLES = 16
+CYCLES = int(os.environ.get("COMPUTE_TEST_CYCLES", "16"))
 PLACE = ["--on", "docker", "--image", BUSYBOX, *arguments("--network=none")]  # starts in less time
 NOBODY = "docker-0123456789ab"
 
