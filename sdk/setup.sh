@@ -33,6 +33,10 @@ zsh zsh
 bash-completion.pc bash-completion
 busybox busybox-static
 sbin/dockerd docker.io
+docker-registry docker-registry
+sbin/runc runc
+podman podman
+newuidmap uidmap
 NEEDS
   [ "$1" = ci ] || return 0
   echo clang-tidy clang-tidy

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#define LOOK_MS 30000
+
 /* ---- What can be honoured ---------------------------------------------------------------------------------------- */
 
 static int
@@ -95,6 +97,16 @@ add_runner (struct words *words, const struct compute_provider_state *state, int
   words_add (words, RUNNER_INSIDE);
 }
 
+/* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where
+ * neither it nor a copy can, as in a container that is read-only, a volume without a name makes it, and goes with the
+ * container. */
+static void
+add_workdir (struct words *words, const struct compute_config *config)
+{
+  words_add (words, "--mount");
+  words_format (words, "type=volume,target=%s", config->workdir);
+}
+
 static void
 add_mounts (struct words *words, const struct compute_config *config)
 {
@@ -128,22 +140,23 @@ add_limits (struct words *words, const struct compute_config *config)
 
 /* The environment is not among the words: it goes to the runner by the pipe, where no list of processes shows it. */
 int
-container_words (struct words *words, const struct compute_provider_state *state, int is_far,
+container_words (struct words *words, const struct compute_provider_state *state, const struct way *way,
                  const struct compute_config *config, const struct compute_instance *about, struct compute_error *err)
 {
   static const char *const always[] = { "--interactive", "--rm", "--pull=never", "--log-driver=none" };
   int result;
 
   words_add (words, state->program);
-  words_add (words, is_far ? "create" : "run");
+  words_add (words, way->is_far ? "create" : "run");
   for (size_t i = 0; i < sizeof always / sizeof *always; i++)
     words_add (words, always[i]);
   result = add_labels (words, about, err);
   if (result != 0)
     return result;
   words_format (words, "--name=%s", about->id);
-  words_format (words, "--workdir=%s", config->workdir);
-  add_runner (words, state, is_far);
+  add_runner (words, state, way->is_far);
+  if (way->workdir_is_volume)
+    add_workdir (words, config);
   add_mounts (words, config);
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
@@ -155,4 +168,50 @@ container_words (struct words *words, const struct compute_provider_state *state
       words_add (words, SOCKET_INSIDE);
     }
   return words_check (words, err);
+}
+
+/* ---- What was honoured ------------------------------------------------------------------------------------------- */
+
+static int
+is_nothing (const char *value)
+{
+  static const char *const words[] = { "", "0", "[]", "<nil>", "<no value>" };
+  size_t bytes = strcspn (value, "\n");
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen (words[i]) == bytes && memcmp (value, words[i], bytes) == 0)
+      return 1;
+  return 0;
+}
+
+/* Some engines leave out what they cannot do, with a warning at most. */
+static int
+check_limit (struct compute_provider_state *state, const char *field, const char *what, const char *id,
+             const struct compute_call *call, struct compute_error *err)
+{
+  const char *const args[] = { "container", "inspect", "--format", field, "--", id, NULL };
+  struct answer answer;
+  int result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
+
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 || is_nothing (answer.text))
+    result = compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "this engine cannot honour %s", what);
+  answer_free (&answer);
+  return result;
+}
+
+int
+container_check_limits (struct compute_provider_state *state, const struct compute_config *config, const char *id,
+                        const struct compute_call *call, struct compute_error *err)
+{
+  int result = 0;
+
+  if (config->memory_bytes > 0)
+    result = check_limit (state, "{{.HostConfig.Memory}}", "a limit of memory", id, call, err);
+  if (result == 0 && config->cpu_millis > 0)
+    result = check_limit (state, "{{.HostConfig.NanoCpus}}", "a limit of processors", id, call, err);
+  if (result == 0 && config->gpu != NULL)
+    result = check_limit (state, "{{.HostConfig.DeviceRequests}}", "a request for GPUs", id, call, err);
+  return result;
 }

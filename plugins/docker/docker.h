@@ -15,7 +15,7 @@
 #define DEFAULT_IMAGE "python:3.11-slim"
 #define DEFAULT_WORKDIR "/workspace"
 #define FOLDER_INSIDE "/dev/.compute" /* on the container's own tmpfs: no image ever holds it */
-#define RUNNER_INSIDE FOLDER_INSIDE "/runner"
+#define RUNNER_INSIDE "/dev/.compute/runner"
 #define SOCKET_INSIDE "/dev/shm/.compute-socket"
 #define WORDS_MAX 256u
 
@@ -87,13 +87,24 @@ int image_pull (struct compute_provider_state *state, const char *image, const s
 
 /* ---- container.c ---- */
 
+/* How a container is made: what failed attempts have taught. */
+struct way
+{
+  int is_far;            /* the engine does not see our files */
+  int workdir_is_volume; /* the runner may not make it */
+};
+
 /* Refuses what this provider cannot honour. */
 int container_check (const struct compute_config *config, struct compute_error *err);
 
 /* Puts together what "docker run" or, for an engine that is far, "docker create" is to be called with. */
-int container_words (struct words *words, const struct compute_provider_state *state, int is_far,
+int container_words (struct words *words, const struct compute_provider_state *state, const struct way *way,
                      const struct compute_config *config, const struct compute_instance *about,
                      struct compute_error *err);
+
+/* UNSUPPORTED when the engine has not set what it was told to. */
+int container_check_limits (struct compute_provider_state *state, const struct compute_config *config, const char *id,
+                            const struct compute_call *call, struct compute_error *err);
 
 /* ---- start.c ---- */
 

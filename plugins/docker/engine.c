@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX (4u * 1024 * 1024) /* more is no answer to anything that is asked here */
-#define INFO_MS 15000                 /* how long a daemon may take to say that it is there */
+#define INFO_MS 5000                  /* how long an engine may take to say that it is there */
 #define TURN_LOOK_MS 50
 #define END_MS 10000 /* for a program that has closed its output */
 
@@ -230,24 +230,25 @@ engine_failed (const struct answer *answer, const char *what, struct compute_err
                             answer->said[0] != '\0' ? answer->said : "the docker program failed and said nothing");
 }
 
-/* Asks the daemon, not the client. What kept it from answering is told apart: each has another way out. */
+/* Asks the engine, not the client, in words that mean the same to docker and podman. What kept it from answering is
+ * told apart: each has another way out. */
 int
 engine_check (struct compute_provider_state *state, const struct compute_call *call, struct compute_error *err)
 {
-  static const char *const args[] = { "info", "--format", "{{.ServerVersion}}", NULL };
+  static const char *const args[] = { "ps", "--quiet", "--last", "1", NULL };
   struct answer answer;
   int result = engine_ask (state, args, INFO_MS, call, NULL, NULL, &answer, err);
 
   if (result == COMPUTE_E_TIMEOUT)
-    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0, "the docker daemon has not answered within %d s",
+    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0, "the docker engine has not answered within %d s",
                               INFO_MS / 1000);
   if (result != 0)
     return result;
-  if (answer.exit_code != 0 || answer.text[0] == '\0' || answer.text[0] == '\n')
+  if (answer.exit_code != 0)
     result = compute_error_set (err, COMPUTE_E_UNAVAILABLE, 0,
                                 strstr (answer.said, "permission denied") != NULL
-                                    ? "the docker daemon may not be used by this user: %s"
-                                    : "the docker daemon cannot be reached: %s",
+                                    ? "the docker engine may not be used by this user: %s"
+                                    : "the docker engine cannot be reached: %s",
                                 answer.said);
   answer_free (&answer);
   return result;

@@ -11,13 +11,16 @@
 #define LOOK_MS 30000
 #define REMOVE_MS 60000
 #define CONNECT_MS 30000
-#define FIELDS 12
+#define FIELDS 13
+#define RESTARTED "its container was restarted, and what it was made with is lost"
+#define BATCH (WORDS_MAX - 16) /* so many instances go with one call of "inspect" */
 
-/* The order of the fields, in "docker inspect" and in "docker ps". */
+/* The order of the fields. */
 enum field
 {
   FIELD_NAME,
   FIELD_STATE,
+  FIELD_ENDED,
   FIELD_BOOT,
   FIELD_NAMESPACE,
   FIELD_PID,
@@ -30,12 +33,11 @@ enum field
   FIELD_WORKDIR
 };
 
-#define IN_INSPECT(name) "\t{{index .Config.Labels \"compute." name "\"}}"
-#define IN_LIST(name) "\t{{.Label \"compute." name "\"}}"
-#define LABELS(X)                                                                                                      \
-  X ("boot")                                                                                                           \
-  X ("namespace")                                                                                                      \
-  X ("pid") X ("start") X ("created") X ("detached") X ("host") X ("definition") X ("image") X ("workdir")
+/* Templates of "inspect" mean the same to docker and podman; those of "ps" do not. */
+#define LABEL(name) "\t{{index .Config.Labels \"compute." name "\"}}"
+static const char format[] = "{{.Name}}\t{{.State.Status}}\t{{.State.FinishedAt}}" LABEL ("boot") LABEL ("namespace")
+    LABEL ("pid") LABEL ("start") LABEL ("created") LABEL ("detached") LABEL ("host") LABEL ("definition")
+        LABEL ("image") LABEL ("workdir");
 
 static int
 split (char *line, char **fields)
@@ -47,12 +49,24 @@ split (char *line, char **fields)
   return count == FIELDS && fields[FIELD_BOOT][0] != '\0' ? 0 : -1;
 }
 
-static uint32_t
-read_state (const char *word)
+/* One that has ended before and runs again was restarted by somebody: its runner was told nothing, and answers nobody
+ * who knew it. */
+static void
+read_state (char **fields, struct compute_instance *about)
 {
-  if (strcmp (word, "running") == 0)
-    return COMPUTE_STATE_RUNNING;
-  return strcmp (word, "paused") == 0 ? COMPUTE_STATE_PAUSED : COMPUTE_STATE_STOPPED;
+  const char *word = fields[FIELD_STATE];
+  int runs = strcmp (word, "running") == 0;
+
+  about->state = runs                           ? COMPUTE_STATE_RUNNING
+                 : strcmp (word, "paused") == 0 ? COMPUTE_STATE_PAUSED
+                                                : COMPUTE_STATE_STOPPED;
+  if (!runs)
+    snprintf (about->detail, sizeof about->detail, "its container is %s", word);
+  else if (strncmp (fields[FIELD_ENDED], "0001-", 5) != 0)
+    {
+      about->state = COMPUTE_STATE_ERROR;
+      cut_text (about->detail, sizeof about->detail, RESTARTED);
+    }
 }
 
 static uint32_t
@@ -87,7 +101,7 @@ read_line (char *line, struct compute_instance *about)
   pid = strtoll (fields[FIELD_PID], NULL, 10);
   *about = (struct compute_instance) COMPUTE_INSTANCE_INIT;
   cut_text (about->id, sizeof about->id, fields[FIELD_NAME] + (fields[FIELD_NAME][0] == '/'));
-  about->state = read_state (fields[FIELD_STATE]);
+  read_state (fields, about);
   about->owner = find_owner (fields, pid);
   about->flags = about->owner == COMPUTE_OWNER_NONE ? COMPUTE_CONFIG_DETACHED : 0;
   about->owner_pid = about->owner == COMPUTE_OWNER_NONE ? 0 : pid;
@@ -96,8 +110,6 @@ read_line (char *line, struct compute_instance *about)
   cut_text (about->definition, sizeof about->definition, fields[FIELD_DEFINITION]);
   cut_text (about->image, sizeof about->image, fields[FIELD_IMAGE]);
   cut_text (about->workdir, sizeof about->workdir, fields[FIELD_WORKDIR]);
-  if (about->state != COMPUTE_STATE_RUNNING)
-    snprintf (about->detail, sizeof about->detail, "its container is %s", fields[FIELD_STATE]);
   return 0;
 }
 
@@ -119,7 +131,6 @@ static int
 status (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
         struct compute_error *err)
 {
-  static const char format[] = "{{.Name}}\t{{.State.Status}}" LABELS (IN_INSPECT);
   const char *const args[] = { "container", "inspect", "--format", format, "--", id, NULL };
   struct answer answer;
   int result;
@@ -147,13 +158,55 @@ is_listed (struct compute_provider_state *state, const struct compute_instance *
   return about->owner != COMPUTE_OWNER_SELF || instances_leave_telling (&state->instances, about->id);
 }
 
+/* Tells of the containers with these ids; of one that is gone meanwhile there is nothing to tell. */
+static int
+tell (struct compute_provider_state *state, const struct words *words, compute_instance_fn emit, void *user,
+      const struct compute_call *call, struct compute_error *err)
+{
+  struct compute_instance about;
+  struct answer answer;
+  int result = engine_ask (state, words->items, LOOK_MS, call, NULL, NULL, &answer, err);
+
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 && !is_gone (&answer))
+    result = engine_failed (&answer, "cannot list instances", err);
+  for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)
+    if (read_line (line, &about) == 0 && is_listed (state, &about))
+      result = emit (user, &about);
+  answer_free (&answer);
+  return result;
+}
+
+/* ids is a line each. */
+static int
+tell_all (struct compute_provider_state *state, char *ids, compute_instance_fn emit, void *user,
+          const struct compute_call *call, struct compute_error *err)
+{
+  static const char *const always[] = { "container", "inspect", "--format", format, "--" };
+  const size_t always_count = sizeof always / sizeof *always;
+  const char *id;
+  int result = 0;
+
+  while (result == 0 && ids != NULL)
+    {
+      struct words words = { 0 };
+
+      for (size_t i = 0; i < always_count; i++)
+        words_add (&words, always[i]);
+      while (words.count < BATCH && (id = strsep (&ids, "\n")) != NULL)
+        if (*id != '\0')
+          words_add (&words, id);
+      if (words.count > always_count)
+        result = tell (state, &words, emit, user, call, err);
+    }
+  return result;
+}
+
 static int
 list (void *context, compute_instance_fn emit, void *user, const struct compute_call *call, struct compute_error *err)
 {
-  static const char format[] = "{{.Names}}\t{{.State}}" LABELS (IN_LIST);
-  static const char *const args[]
-      = { "ps", "--all", "--no-trunc", "--filter", "label=compute.boot", "--format", format, NULL };
-  struct compute_instance about;
+  static const char *const args[] = { "ps", "--all", "--quiet", "--no-trunc", "--filter", "label=compute.boot", NULL };
   struct answer answer;
   struct compute_error why = COMPUTE_ERROR_INIT;
   int result = engine_ask (context, args, LOOK_MS, call, NULL, NULL, &answer, &why);
@@ -162,11 +215,8 @@ list (void *context, compute_instance_fn emit, void *user, const struct compute_
     return 0; /* without the program there is nothing of ours */
   if (result != 0)
     return compute_error_set (err, result, why.sys_errno, "%s", why.message);
-  if (answer.exit_code != 0)
-    result = engine_failed (&answer, "cannot list instances", err);
-  for (char *rest = answer.text, *line; result == 0 && (line = strsep (&rest, "\n")) != NULL;)
-    if (read_line (line, &about) == 0 && is_listed (context, &about))
-      result = emit (user, &about);
+  result = answer.exit_code != 0 ? engine_failed (&answer, "cannot list instances", err)
+                                 : tell_all (context, answer.text, emit, user, call, err);
   answer_free (&answer);
   return result;
 }
@@ -215,7 +265,7 @@ static int
 connect_to (void *context, const char *id, const struct compute_call *call, struct compute_instance *ret_about,
             struct link **ret_link, struct compute_error *err)
 {
-  const struct compute_provider_state *state = context;
+  struct compute_provider_state *state = context;
   const char *const argv[]
       = { state->program, "exec", "--interactive", id, RUNNER_INSIDE, "--connect", SOCKET_INSIDE, NULL };
   int result = status (context, id, call, ret_about, err);
@@ -224,12 +274,19 @@ connect_to (void *context, const char *id, const struct compute_call *call, stru
     return result;
   if (ret_about->state == COMPUTE_STATE_PAUSED)
     return is_paused (id, err);
+  if (ret_about->state == COMPUTE_STATE_ERROR)
+    return compute_error_set (err, COMPUTE_E_NOT_RUNNING, 0, "instance '%s' cannot be used: " RESTARTED, id);
   if (ret_about->state != COMPUTE_STATE_RUNNING)
     return not_running (id, err);
   if ((ret_about->flags & COMPUTE_CONFIG_DETACHED) == 0)
     return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "instance '%s' belongs to process %" PRId64 " alone", id,
                               ret_about->owner_pid);
-  return link_start (argv, CONNECT_MS, call, ret_link, err);
+  result = engine_take_turn (state, call, err);
+  if (result != 0)
+    return result;
+  result = link_start (argv, CONNECT_MS, call, ret_link, err);
+  engine_give_turn (state);
+  return result;
 }
 
 const struct instances_ops container_ops

@@ -2,6 +2,8 @@
 #include "docker.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define START_MS 60000 /* from "docker run" to the runner's first word */
 #define COPY_MS 60000
@@ -17,6 +19,7 @@ struct start
   const char *id;
   int pulled; /* what was done about a failed attempt, once each */
   int copied;
+  int workdir_is_volume;
   struct compute_error why; /* the last attempt failed */
 };
 
@@ -56,50 +59,113 @@ ask (struct compute_provider_state *state, const char *const *args, struct compu
   return result;
 }
 
+static int
+copy (struct compute_provider_state *state, const char *from, const char *id, const char *to, struct compute_error *err)
+{
+  struct words words = { 0 };
+  int result;
+
+  words_add (&words, "cp");
+  words_add (&words, "--");
+  words_add (&words, from);
+  words_format (&words, "%s:%s", id, to);
+  result = words_check (&words, err);
+  if (result == 0)
+    result = ask (state, words.items, err);
+  words_free (&words);
+  return result;
+}
+
 /* The file itself, not a link to it. */
 static int
 copy_runner (struct compute_provider_state *state, const char *id, struct compute_error *err)
 {
   char *path = realpath (state->runner_path, NULL);
-  struct words copy = { 0 };
+  int result = copy (state, path, id, RUNNER_INSIDE, err);
+
+  free (path);
+  return result;
+}
+
+/* For a user who may not make it: an empty folder that everybody in the container may write to. */
+static int
+make_workdir (struct compute_provider_state *state, const char *id, const char *workdir, struct compute_error *err)
+{
+  char folder[] = "/tmp/compute-workdir-XXXXXX";
   int result;
 
-  words_add (&copy, "cp");
-  words_add (&copy, "--");
-  words_add (&copy, path);
-  words_format (&copy, "%s:" RUNNER_INSIDE, id);
-  result = words_check (&copy, err);
-  if (result == 0)
-    result = ask (state, copy.items, err);
-  words_free (&copy);
-  free (path);
+  if (mkdtemp (folder) == NULL)
+    return compute_error_set (err, COMPUTE_E_SYSTEM, errno, "cannot make '%s': %s", folder, strerror (errno));
+  (void) chmod (folder, 01777);
+  result = copy (state, folder, id, workdir, err);
+  (void) rmdir (folder);
   return result;
 }
 
 /* ---- One attempt ------------------------------------------------------------------------------------------------- */
 
 static int
-attempt (struct start *start, const struct compute_instance *about, struct link **ret_link)
+begin (struct start *start, const struct compute_instance *about, struct link **ret_link)
 {
   struct compute_provider_state *state = start->state;
+  struct way way = { .is_far = is_far (state), .workdir_is_volume = start->workdir_is_volume };
   const char *const attach[] = { state->program, "start", "--attach", "--interactive", about->id, NULL };
   struct words words = { 0 };
-  int far = is_far (state);
-  int result = container_words (&words, state, far, start->config, about, &start->why);
+  int result = container_words (&words, state, &way, start->config, about, &start->why);
 
-  if (result == 0 && far)
+  if (result == 0 && way.is_far)
     result = ask (state, words.items + 1, &start->why);
-  if (result == 0 && far)
+  if (result == 0 && way.is_far)
     result = copy_runner (state, about->id, &start->why);
   if (result == 0)
     result = engine_take_turn (state, start->call, &start->why);
   if (result == 0)
     {
-      result = link_start (far ? attach : words.items, START_MS, start->call, ret_link, &start->why);
+      result = link_start (way.is_far ? attach : words.items, START_MS, start->call, ret_link, &start->why);
       engine_give_turn (state);
     }
   words_free (&words);
   return result;
+}
+
+/* The runner has not found its working directory, hence could not make it. */
+static int
+lacks_workdir (const struct start *start)
+{
+  return start->why.code == COMPUTE_E_NOT_STARTED && start->why.sys_errno == ENOENT;
+}
+
+static int
+configure (struct start *start, struct link *link)
+{
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  int result = compute_runner_configure (link->runner, start->config, &start->why);
+
+  if (result != 0 && lacks_workdir (start) && make_workdir (start->state, start->id, start->config->workdir, &err) == 0)
+    result = compute_runner_configure (link->runner, start->config, &start->why);
+  return result;
+}
+
+/* A runner that nobody has configured ends by itself, and the container with it. */
+static int
+attempt (struct start *start, const struct compute_instance *about, struct link **ret_link)
+{
+  struct link *link;
+  int result = begin (start, about, &link);
+
+  if (result != 0)
+    return result;
+  result = container_check_limits (start->state, start->config, start->id, start->call, &start->why);
+  if (result == 0)
+    result = configure (start, link);
+  if (result != 0)
+    {
+      link_close (link);
+      return result;
+    }
+  link->kill_child = (start->config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* it would wait for the container */
+  *ret_link = link;
+  return 0;
 }
 
 /* True when a mount of the runner failed because the engine has no such file. The message may be cut. */
@@ -127,12 +193,6 @@ leave_nothing (struct start *start)
     (void) compute_error_set (&start->why, first.code, first.sys_errno, "%.100s. %s", first.message, removal.message);
 }
 
-static int
-give_up (const struct start *start, struct compute_error *err)
-{
-  return compute_error_set (err, start->why.code, start->why.sys_errno, "%s", start->why.message);
-}
-
 /* Returns 0 to try again, or an error that tells why there is no container. */
 static int
 remedy (struct start *start, struct compute_error *err)
@@ -151,7 +211,12 @@ remedy (struct start *start, struct compute_error *err)
       note_far (start->state);
       return 0;
     }
-  return give_up (start, err);
+  if (lacks_workdir (start) && !start->workdir_is_volume && strchr (start->config->workdir, ',') == NULL)
+    {
+      start->workdir_is_volume = 1;
+      return 0;
+    }
+  return compute_error_set (err, start->why.code, start->why.sys_errno, "%s", start->why.message);
 }
 
 int
@@ -159,23 +224,14 @@ container_start (struct compute_provider_state *state, const struct compute_conf
                  const struct compute_call *call, const struct compute_instance *about, struct link **ret_link,
                  struct compute_error *err)
 {
-  struct start start = { state, config, call, about->id, 0, 0, COMPUTE_ERROR_INIT };
-  struct link *link = NULL;
-  int result;
+  struct start start = { .state = state, .config = config, .call = call, .id = about->id, .why = COMPUTE_ERROR_INIT };
 
-  while (attempt (&start, about, &link) != 0)
+  while (attempt (&start, about, ret_link) != 0)
     {
-      result = remedy (&start, err);
+      int result = remedy (&start, err);
+
       if (result != 0)
         return result;
     }
-  link->kill_child = (config->flags & COMPUTE_CONFIG_DETACHED) != 0; /* its client would wait for the container */
-  if (compute_runner_configure (link->runner, config, &start.why) == 0)
-    {
-      *ret_link = link;
-      return 0;
-    }
-  link_close (link);
-  leave_nothing (&start);
-  return give_up (&start, err);
+  return 0;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "kit.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* What one open provider knows: the instances it owns, the ones it has shut down, and the detached ones it is connected
  * to. All about the latter is elsewhere, where other processes change it. */
 
 #define STOPPED_REMEMBERED 256u
+#define OPENING_LOOK_MS 50 /* between looks whether a caller that waits has given up */
 
 /* Under lock, as all static functions here. */
 static struct instance **
@@ -165,22 +168,99 @@ enter_known (struct instances *table, const char *id, struct link **ret_link, st
   return 0;
 }
 
+/* A thread that connects to a detached instance; on its stack. */
+struct opening
+{
+  struct opening *next;
+  const char *id;
+  uint64_t number;
+};
+
+/* Whether one that began before a number is under way. */
+static int
+is_opening (const struct instances *table, const char *id, uint64_t number)
+{
+  const struct opening *opening = table->openings;
+
+  while (opening != NULL && (opening->number >= number || strcmp (opening->id, id) != 0))
+    opening = opening->next;
+  return opening != NULL;
+}
+
+static int
+is_cancelled (const struct compute_call *call)
+{
+  struct pollfd poll_fd = { .fd = call != NULL && call->cancel_fd > 0 ? call->cancel_fd : -1, .events = POLLIN };
+
+  return poll_fd.fd >= 0 && poll (&poll_fd, 1, 0) > 0;
+}
+
+/* Many calls at once need one connection: all but the first wait for it. When it fails, each tries for itself. */
+static int
+wait_for_opening (struct instances *table, const char *id, const struct compute_call *call, struct compute_error *err)
+{
+  uint64_t number = table->opening_count;
+
+  while (is_opening (table, id, number))
+    {
+      struct timespec soon;
+
+      clock_gettime (CLOCK_REALTIME, &soon);
+      soon.tv_nsec += OPENING_LOOK_MS * 1000000L;
+      soon.tv_sec += soon.tv_nsec / 1000000000L;
+      soon.tv_nsec %= 1000000000L;
+      (void) pthread_cond_timedwait (&table->opened, &table->lock, &soon);
+      if (is_cancelled (call))
+        return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
+    }
+  return 0;
+}
+
+/* open, told to those who wait for it once it has ended and is in the table. */
+static int
+open_unknown (struct instances *table, struct opening *opening, const struct compute_call *call, struct link **ret_link,
+              struct compute_error *err)
+{
+  struct compute_instance about;
+  struct opening **at = &table->openings;
+  int result = table->ops->open (table->context, opening->id, call, &about, ret_link, err);
+
+  if (result == 0)
+    result = add (table, &about, ret_link, 1, err);
+  pthread_mutex_lock (&table->lock);
+  while (*at != opening)
+    at = &(*at)->next;
+  *at = opening->next;
+  pthread_cond_broadcast (&table->opened);
+  pthread_mutex_unlock (&table->lock);
+  return result;
+}
+
 int
 instances_enter (struct instances *table, const char *id, const struct compute_call *call, struct link **ret_link,
                  struct compute_error *err)
 {
-  struct compute_instance about;
+  struct opening opening = { .id = id };
   struct link *dead;
   int result;
 
   pthread_mutex_lock (&table->lock);
+  result = wait_for_opening (table, id, call, err);
+  if (result != 0)
+    {
+      pthread_mutex_unlock (&table->lock);
+      return result;
+    }
   result = enter_known (table, id, ret_link, &dead, err);
+  if (result == COMPUTE_E_NOT_FOUND)
+    {
+      opening.next = table->openings;
+      opening.number = table->opening_count++;
+      table->openings = &opening;
+    }
   pthread_mutex_unlock (&table->lock);
   close_if_any (dead);
-  if (result != COMPUTE_E_NOT_FOUND)
-    return result;
-  result = table->ops->open (table->context, id, call, &about, ret_link, err);
-  return result == 0 ? add (table, &about, ret_link, 1, err) : result;
+  return result == COMPUTE_E_NOT_FOUND ? open_unknown (table, &opening, call, ret_link, err) : result;
 }
 
 void
@@ -368,6 +448,7 @@ instances_open (struct instances *table, const struct instances_ops *ops, void *
 {
   *table = (struct instances){ .ops = ops, .context = context };
   pthread_mutex_init (&table->lock, NULL);
+  pthread_cond_init (&table->opened, NULL);
 }
 
 /* All pipes close before the first runner is waited for: they end at the same time. */
@@ -388,6 +469,7 @@ instances_close (struct instances *table)
       close_if_any (instance->link);
       free (instance);
     }
+  pthread_cond_destroy (&table->opened);
   pthread_mutex_destroy (&table->lock);
 }
 

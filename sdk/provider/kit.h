@@ -91,6 +91,9 @@ struct instances
   void *context;
   pthread_mutex_t lock;
   struct instance *first;
+  struct opening *openings; /* connections to detached instances under way */
+  uint64_t opening_count;   /* of all that ever began */
+  pthread_cond_t opened;    /* one of them has ended */
 };
 
 void instances_open (struct instances *table, const struct instances_ops *ops, void *context);

@@ -10,11 +10,16 @@ said_open (void)
   return memfd_create ("stderr", MFD_CLOEXEC);
 }
 
-/* Engines' clients end with a hint at their manual. */
+/* Engines' clients end with a hint at their manual, and warn of what is no failure. */
 static int
 tells_nothing (const char *line)
 {
-  return line[0] == '\0' || strncmp (line, "See '", 5) == 0 || strncmp (line, "Run '", 5) == 0;
+  static const char *const starts[] = { "See '", "Run '", "WARNING: " };
+
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    if (strncmp (line, starts[i], strlen (starts[i])) == 0)
+      return 1;
+  return line[0] == '\0' || strstr (line, " level=warning ") != NULL;
 }
 
 void

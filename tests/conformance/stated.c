@@ -62,9 +62,9 @@ test_stated_user (void)
   config.user = "1234:5678";
   {
     auto_place place = place_open (&config);
-    auto_run run = run_script (&place, "id -u; id -g", 30 * SECOND);
+    auto_run run = run_script (&place, "id -u; id -g; echo data >file && cat file", 30 * SECOND);
 
-    assert_prints (run, "1234\n5678\n");
+    assert_prints (run, "1234\n5678\ndata\n");
   }
 }
 
@@ -109,8 +109,13 @@ test_stated_what_cannot_be_honoured (void)
   struct compute_mount mount = { "/nowhere/at/all", "/mnt", 0, 0 };
   struct compute_pair unknown = { "docker.flags", "--rm" };
   struct compute_config network = COMPUTE_CONFIG_INIT, mounts = COMPUTE_CONFIG_INIT, option = COMPUTE_CONFIG_INIT;
-  struct compute_config image = COMPUTE_CONFIG_INIT, workdir = COMPUTE_CONFIG_INIT;
+  struct compute_config image = COMPUTE_CONFIG_INIT, workdir = COMPUTE_CONFIG_INIT, gpu = COMPUTE_CONFIG_INIT;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  struct place place;
 
+  gpu.gpu = "all";
+  g_assert_cmpint (place_provision (&place, handle_open (), &gpu, &err), <, 0); /* no test has one */
+  place_close (&place);
   network.network = "some";
   assert_provision_refuses (&network, COMPUTE_E_UNSUPPORTED, "'some'");
   mounts.mounts = &mount;

@@ -36,18 +36,46 @@ def environment(host):
     return {"DOCKER_HOST": host, "DOCKER_CONTEXT": ""}
 
 
-def client(host, *args, check=True, **options):
-    """docker ARGS..., to its end."""
-    stdin = {} if "input" in options else {"stdin": subprocess.DEVNULL}
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120} | stdin | options
-    done = subprocess.run(["docker", *args], env=os.environ | environment(host), check=False, **options)
-    assert not check or done.returncode == 0, f"docker {' '.join(args)}: status {done.returncode}: {done.stderr}"
-    return done
+class Client:
+    """A program that is used like docker, and what it has loaded."""
+
+    def __init__(self, program, env):
+        self.program = program
+        self.env = env  # for programs that are to use the same engine
+        self.loaded = []
+
+    def docker(self, *args, check=True, **options):
+        """How the client ended, with its output as text. It must succeed unless check=False. Other options: run's."""
+        stdin = {} if "input" in options else {"stdin": subprocess.DEVNULL}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120} | stdin | options
+        done = subprocess.run([self.program, *args], env=os.environ | self.env, check=False, **options)
+        called = f"{self.program} {' '.join(args)}"
+        assert not check or done.returncode == 0, f"{called}: status {done.returncode}: {done.stderr}"
+        return done
+
+    def image(self, name):
+        """Makes one of images.IMAGES, unless the engine has it, and returns its name."""
+        if name in self.loaded:
+            return name
+        with images.Image(name) as image:
+            label = f'{{{{index .Config.Labels "{images.LABEL}"}}}}'
+            there = self.docker("image", "inspect", "--format", label, name, check=False)
+            if there.stdout.strip() != image.digest:
+                self.load(image)
+        return name
+
+    def load(self, image):
+        with tempfile.TemporaryFile() as archive:
+            image.write(archive)
+            archive.seek(0)
+            self.docker("load", "--quiet", stdin=archive)
+        self.loaded.append(image.name)
 
 
 def answers(host):
+    client = Client("docker", environment(host))
     try:
-        return client(host, "version", "--format", "{{.Server.Version}}", check=False, timeout=10).returncode == 0
+        return client.docker("version", "--format", "{{.Server.Version}}", check=False, timeout=10).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
@@ -67,14 +95,20 @@ class Daemon:
         program = images.need("dockerd")
         if os.geteuid() != 0:
             raise tap.Skip("no engine answers, and only root can start one")
+        self.program = program
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="compute-live-"))
         self.host = f"unix://{self.folder}/sock"
         self.log = self.folder / "log"
-        settings = self.folder / "daemon.json"
-        settings.write_text(json.dumps(self.settings()))
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen([*ALONE, program, "--config-file", settings], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, start_new_session=True)
+        (self.folder / "daemon.json").write_text(json.dumps(self.settings()))
+        self.start()
+
+    def start(self):
+        """Also after end: what it has is what its folder has, as after a boot."""
+        (self.folder / "pid").unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "exec", ignore_errors=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen([*ALONE, self.program, "--config-file", self.folder / "daemon.json"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def settings(self):
         """No rule of a firewall: the bridge joins the containers, and leads nowhere else."""
@@ -104,7 +138,7 @@ class Daemon:
             return True
         return False
 
-    def stop(self):
+    def end(self):
         """The kernel lets go of dockerd only once everything in its namespaces has ended."""
         self.signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -113,17 +147,20 @@ class Daemon:
         self.process.wait()
         while self.signal(0):
             time.sleep(0.01)
+
+    def stop(self):
+        self.end()
         remove_files(self.folder)
 
 
-class Engine:
+class Engine(Client):
     """Use it with "with". private: an engine of our own even where another one answers. An engine that was there before
     loses the images that it got from here, and every container of such an image."""
 
     def __init__(self, private=False):
+        super().__init__("docker", {})
         self.private = private
         self.daemon = None
-        self.loaded = []
 
     def __enter__(self):
         images.need("docker")
@@ -168,26 +205,7 @@ class Engine:
         if self.loaded and not ours:
             self.docker("rmi", *self.loaded)
 
-    def docker(self, *args, **options):
-        """How the client ended, with its output as text. It must succeed unless check=False. Other options: run's."""
-        return client(self.host, *args, **options)
-
     def image(self, name):
-        """Makes one of images.IMAGES, unless the engine has it, and returns its name."""
         if name == images.PYTHON and not self.daemon:
             raise tap.Skip(f"{name} is not replaced in an engine that is not ours")
-        if name in self.loaded:
-            return name
-        with images.Image(name) as image:
-            label = f'{{{{index .Config.Labels "{images.LABEL}"}}}}'
-            there = self.docker("image", "inspect", "--format", label, name, check=False)
-            if there.stdout.strip() != image.digest:
-                self.load(image)
-        return name
-
-    def load(self, image):
-        with tempfile.TemporaryFile() as archive:
-            image.write(archive)
-            archive.seek(0)
-            self.docker("load", "--quiet", stdin=archive)
-        self.loaded.append(image.name)
+        return super().image(name)

@@ -12,7 +12,7 @@ import tap
 BASICS = ("sh", "cat", "dirname", "env", "rm")
 BUILD = ("cc", "pkg-config", "meson", "ninja", "musl-gcc")
 TEST = ("g++", "make", "groff", "python3", "clang", "clang-format", "shellcheck", "strace", "valgrind", "zsh", "busybox",
-        "dockerd")
+        "dockerd", "docker-registry", "runc", "podman", "newuidmap")
 PACKAGES = "gcc pkg-config meson ninja-build musl-tools libglib2.0-dev libcjson-dev"
 
 
