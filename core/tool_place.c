@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#define NAME_SHOWN 20     /* bytes of a provider's name in a message */
 #define MAKING_LOOK_MS 50 /* between looks whether a caller that waits has given up */
 
 struct compute_place
@@ -55,15 +56,18 @@ check_available (struct compute_handle *handle, const char *name, struct compute
 {
   struct compute_error why = COMPUTE_ERROR_INIT;
   int result = compute_is_available (handle, NULL, &why);
-  char shown[84];
+  char shown[NAME_SHOWN + 60];
+  size_t room
+      = sizeof shown - MIN (strlen (name), NAME_SHOWN); /* the end of the message counts more than the reason's */
 
   if (result == 0)
     return 0;
   return compute_error_set (
       err, COMPUTE_E_UNAVAILABLE, why.sys_errno,
-      "toolsRunOn='%.20s' but that provider is not available here (%s). Tools would silently run on "
-      "the host instead, which is the opposite of what asking for a sandbox means.",
-      name, text_for_people (shown, sizeof shown, why.message));
+      "toolsRunOn='%." G_STRINGIFY (
+          NAME_SHOWN) "s' but that provider is not available here (%s). Tools would silently run on "
+                      "the host instead, which is the opposite of what asking for a sandbox means.",
+      name, text_for_people (shown, room, why.message));
 }
 
 int
