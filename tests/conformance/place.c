@@ -15,6 +15,8 @@ place_provision (struct place *place, struct compute_handle *handle, const struc
   place->workdir = stated.workdir != NULL ? g_strdup (stated.workdir)
                                           : g_strdup_printf ("%s/w%d", private_dir (), g_atomic_int_add (&count, 1));
   stated.workdir = place->workdir;
+  if (stated.network == NULL && strcmp (provider_name (), "docker") == 0)
+    stated.network = "none"; /* starts in less time */
   return compute_provision (handle, &stated, NULL, &place->instance, err);
 }
 

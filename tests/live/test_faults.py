@@ -30,7 +30,8 @@ DETACHED = 1
 LOOK = 30, "timeout", "not answered in time"
 START = 70, "unavailable", "has not answered within"
 QUICKLY = 5  # seconds, on a busy machine
-CYCLES = int(os.environ.get("COMPUTE_TEST_CYCLES", "16"))
+CYCLES = int(os.environ.get("COMPUTE_TEST_CYCLES", "10"))
+MOMENTS = int(os.environ.get("COMPUTE_TEST_MOMENTS", "15"))
 PLACE = ["--on", "docker", "--image", BUSYBOX, *arguments("--network=none")]  # starts in less time
 NOBODY = "docker-0123456789ab"
 
@@ -369,21 +370,21 @@ def quick_death(number, signal_number, subcommand="run"):
     return process.returncode
 
 
-def dies_at_25_moments(signal_number):
+def dies_at_many_moments(signal_number):
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
-        kinds = ["run", "run", "up", "run", "run"] * 5
-        ends = list(pool.map(quick_death, range(25), [signal_number] * 25, kinds))
+        kinds = ["up" if moment % 5 == 2 else "run" for moment in range(MOMENTS)]
+        ends = list(pool.map(quick_death, range(MOMENTS), [signal_number] * MOMENTS, kinds))
     nothing_is_left()
     return ends
 
 
 def test_a_provision_killed_at_any_moment_leaves_no_container():
-    ends = dies_at_25_moments(signal.SIGKILL)
+    ends = dies_at_many_moments(signal.SIGKILL)
     assert -signal.SIGKILL in ends
 
 
 def test_a_provision_interrupted_at_any_moment_leaves_no_container():
-    ends = dies_at_25_moments(signal.SIGINT)
+    ends = dies_at_many_moments(signal.SIGINT)
     assert 128 + signal.SIGINT in ends and set(ends) <= {0, 128 + signal.SIGINT, -signal.SIGINT}, ends
 
 
