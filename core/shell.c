@@ -6,17 +6,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MAX 32u
+#define LEVELS_MAX 32u
 #define SHOWN_BEFORE 16u
 #define SHOWN_ROOM 60 /* bytes */
+
+enum kind
+{
+  KIND_CODE,
+  KIND_SUBSTITUTION, /* code in $(...) */
+  KIND_DOUBLE        /* in double quotes */
+};
+
+struct level
+{
+  enum kind kind;
+  bool at_word_start; /* of code */
+  unsigned open;      /* parentheses in code */
+};
 
 struct scan
 {
   const char *script;
   const char *at;
   struct placeholder next; /* the first at or after at; its offset lies past the end where there is none */
-  unsigned depth;          /* of $( */
-  bool saw_document;       /* << was seen: what follows may be the document */
+  struct level levels[LEVELS_MAX];
+  unsigned level;    /* the innermost */
+  bool saw_document; /* << was seen: what follows may be the document */
   struct compute_error *err;
 };
 
@@ -180,7 +195,25 @@ skip_arithmetic (struct scan *scan)
   return skip_to (scan, at, "inside $((...))");
 }
 
-static int scan_code (struct scan *scan, char end);
+/* Goes on inside, behind what opens it. */
+static int
+enter (struct scan *scan, enum kind kind, size_t bytes)
+{
+  if (scan->level + 1 == LEVELS_MAX)
+    return refuse (scan, scan->at, "quotes and $( are nested too deep");
+  scan->level++;
+  scan->levels[scan->level] = (struct level){ .kind = kind, .at_word_start = true };
+  scan->at += bytes;
+  return 0;
+}
+
+static int
+leave (struct scan *scan)
+{
+  scan->level--;
+  scan->at++;
+  return 0;
+}
 
 /* At a $. */
 static int
@@ -191,8 +224,7 @@ scan_dollar (struct scan *scan)
     case '(':
       if (scan->at[2] == '(')
         return skip_arithmetic (scan);
-      scan->at += 2;
-      return scan_code (scan, ')');
+      return enter (scan, KIND_SUBSTITUTION, 2);
     case '{':
       return skip_parameter (scan);
     case '\'':
@@ -207,27 +239,22 @@ scan_dollar (struct scan *scan)
   return 0;
 }
 
+/* One step in double quotes. */
 static int
-scan_double (struct scan *scan)
+step_in_double (struct scan *scan)
 {
-  int result = 0;
-
+  if (is_at_placeholder (scan))
+    return refuse_placeholder (scan, "inside double quotes");
+  if (*scan->at == '"')
+    return leave (scan);
+  if (*scan->at == '$' && scan->at[1] != '\'' && scan->at[1] != '"')
+    return scan_dollar (scan);
+  if (*scan->at == '`')
+    return skip_backquote (scan);
+  if (*scan->at == '\\')
+    return skip_to (scan, scan->at + 2, "behind a backslash");
   scan->at++;
-  while (result == 0 && !is_finished (scan) && *scan->at != '"')
-    {
-      if (is_at_placeholder (scan))
-        return refuse_placeholder (scan, "inside double quotes");
-      if (*scan->at == '$' && scan->at[1] != '\'' && scan->at[1] != '"')
-        result = scan_dollar (scan);
-      else if (*scan->at == '`')
-        result = skip_backquote (scan);
-      else if (*scan->at == '\\' && scan->at[1] != '\0')
-        result = skip_to (scan, scan->at + 2, "behind a backslash");
-      else
-        scan->at++;
-    }
-  scan->at += result == 0 && !is_finished (scan);
-  return result;
+  return 0;
 }
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
@@ -259,16 +286,16 @@ take_placeholder (struct scan *scan)
   return 0;
 }
 
-/* One step in code outside of quotes. */
+/* What is no placeholder, in code. */
 static int
-scan_step (struct scan *scan, bool at_word_start)
+scan_code (struct scan *scan, bool at_word_start)
 {
   switch (*scan->at)
     {
     case '\'':
       return skip_single (scan);
     case '"':
-      return scan_double (scan);
+      return enter (scan, KIND_DOUBLE, 1);
     case '`':
       return skip_backquote (scan);
     case '\\':
@@ -302,38 +329,35 @@ is_case (const struct scan *scan)
   return strncmp (scan->at, "case", 4) == 0 && ends_word (scan->at[4]);
 }
 
-/* To the end: ')' of a $(, or NUL of the script. */
+/* One step in code outside of quotes. */
 static int
-scan_code (struct scan *scan, char end)
+step_in_code (struct scan *scan)
 {
-  bool at_word_start = true;
-  unsigned open = 0;
-  int result = 0;
+  struct level *level = &scan->levels[scan->level];
+  char c = *scan->at;
+  int result;
 
-  if (++scan->depth > DEPTH_MAX)
-    return refuse (scan, scan->at, "$( is nested too deep");
-  while (result == 0 && !is_finished (scan) && (*scan->at != end || open > 0))
-    {
-      char c = *scan->at;
-
-      if (end == ')' && at_word_start && is_case (scan))
-        return refuse (scan, scan->at, "where a $( with a case inside ends is not certain; put the case elsewhere");
-      open += c == '(';
-      open -= c == ')' && open > 0;
-      result = is_at_placeholder (scan) ? take_placeholder (scan) : scan_step (scan, at_word_start);
-      if (c != '\\' || scan->at[-1] != '\n')
-        at_word_start = ends_word (c);
-    }
-  scan->at += end != '\0' && result == 0 && !is_finished (scan);
-  scan->depth--;
+  if (level->kind == KIND_SUBSTITUTION && c == ')' && level->open == 0)
+    return leave (scan);
+  if (level->kind == KIND_SUBSTITUTION && level->at_word_start && is_case (scan))
+    return refuse (scan, scan->at, "where a $( with a case inside ends is not certain; put the case elsewhere");
+  level->open += c == '(';
+  level->open -= c == ')' && level->open > 0;
+  result = is_at_placeholder (scan) ? take_placeholder (scan) : scan_code (scan, level->at_word_start);
+  if (c != '\\' || scan->at[-1] != '\n')
+    level->at_word_start = ends_word (c);
   return result;
 }
 
+/* As long as there is a placeholder ahead, there is a character. */
 int
 shell_check (const char *script, struct compute_error *err)
 {
-  struct scan scan = { .script = script, .at = script, .err = err };
+  struct scan scan = { .script = script, .at = script, .levels = { { KIND_CODE, true, 0 } }, .err = err };
+  int result = 0;
 
   find_next (&scan);
-  return scan_code (&scan, '\0');
+  while (result == 0 && !is_finished (&scan))
+    result = scan.levels[scan.level].kind == KIND_DOUBLE ? step_in_double (&scan) : step_in_code (&scan);
+  return result;
 }

@@ -116,6 +116,7 @@ test_places_that_do_not (void)
     { "echo \"it {{a}}", "inside double quotes" },
     { "echo 'it {{a}}", "a single quote has no end" },
     { "echo `it {{a}}", "a backquote has no end" },
+    { "echo \"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$(\"$({{a}}", "nested too deep" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
