@@ -290,6 +290,9 @@ test_no_value_becomes_a_command (void)
       try_values (shells, script);
     }
   g_rand_free (random);
+  g_assert_cmpint (g_chdir ("/"), ==, 0);
+  g_assert_true (g_spawn_sync (NULL, (char *[]){ (char *) "rm", (char *) "-rf", (char *) "--", folder, NULL }, NULL,
+                               G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL));
 }
 
 int
