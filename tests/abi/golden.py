@@ -60,13 +60,13 @@ def changed(old, new):
 def test_a_changed_type_a_moved_member_and_a_renumbered_code_are_found():
     assert changed("int32_t exit_code;", "int16_t exit_code;")
     assert changed("uint64_t stdout_bytes; /*", "uint64_t added, stdout_bytes; /*")
-    assert changed("X (BUSY, -15,", "X (BUSY, -18,")
+    assert changed("X (BUSY, -15,", "X (BUSY, -90,")
     assert changed("const char *compute_version (void)", "char *compute_version (void)")
 
 
 def test_an_added_member_and_an_added_code_are_fine():
     assert not changed("  int64_t output_limit_bytes;\n  };", "  int64_t output_limit_bytes;\n    uint64_t added;\n  };")
-    assert not changed('X (PROTOCOL, -17, "protocol", "the', 'X (ADDED, -18, "added", "added") X (PROTOCOL, -17, "protocol", "the')
+    assert not changed('X (PROTOCOL, -17, "protocol", "the', 'X (ADDED, -90, "added", "added") X (PROTOCOL, -17, "protocol", "the')
 
 
 if __name__ == "__main__":

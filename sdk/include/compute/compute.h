@@ -131,6 +131,84 @@ extern "C"
                                const struct compute_call *call, struct compute_file_info *ret_info,
                                struct compute_error *err);
 
+  /* ---- Tool places ------------------------------------------------------------------------------------------------
+   */
+
+  /**
+   * A place runs the tools of an agent: each tool that has a command runs it on the place's provider, in one instance
+   * that is made at the first such call and ends with the place. Every provider is a place by its name. All functions
+   * but compute_place_close may be called from any thread at once.
+   */
+  struct compute_place;
+
+  /* Makes a place on the provider of that name, which is checked here and not at the first call; NULL or "": a place
+   * without a provider, where every tool runs locally. config is what the instance is made of; it may be NULL and is
+   * copied. The registry has to outlive the place. Errors: those of compute_resolve; UNAVAILABLE, which says why;
+   * INVALID. */
+  COMPUTE_API int compute_place_open (struct compute_registry *registry, const char *provider,
+                                      const struct compute_config *config, struct compute_place **ret_place,
+                                      struct compute_error *err);
+
+  /* The same on a handle of the caller's, which stays the caller's and has to outlive the place. */
+  COMPUTE_API int compute_place_adopt (struct compute_handle *handle, const struct compute_config *config,
+                                       struct compute_place **ret_place, struct compute_error *err);
+
+  /* Ends the instance, unless it is detached, then frees the place. Accepts NULL. */
+  COMPUTE_API void compute_place_close (struct compute_place *place);
+
+  /* Ends the instance now; a later call makes another. 0 when there is none. */
+  COMPUTE_API int compute_place_shutdown (struct compute_place *place, const struct compute_call *call,
+                                          struct compute_error *err);
+
+  /**
+   * Declares the command of a tool, or replaces it; NULL: the tool runs locally again. In the command, a shell script,
+   * {{NAME}} stands for the argument of that name, as one word or a part of one: it is quoted by itself, whatever its
+   * bytes, and never looked at again. {{NAME?}} may be missing, and is nothing then. A string is taken as it is,
+   * anything else as JSON text. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside
+   * quotes, backquotes, comments and wherever else its own quotes would not protect it: the message shows the place.
+   */
+  COMPUTE_API int compute_place_set_command (struct compute_place *place, const char *tool, const char *command,
+                                             int64_t timeout_ms, struct compute_error *err);
+
+/* The tool has no command: the caller's function ran. */
+#define COMPUTE_TOOL_RAN_LOCALLY 1u
+/* The instance was made for this call. */
+#define COMPUTE_TOOL_PROVISIONED 2u
+/* It was, because the one before it has died: what that held is lost. */
+#define COMPUTE_TOOL_INSTANCE_LOST 4u
+
+  /* Where and how a tool ran. Start from COMPUTE_TOOL_RESULT_INIT. */
+  struct compute_tool_result
+  {
+    uint32_t size;
+    uint32_t flags;                /* COMPUTE_TOOL_* */
+    struct compute_result *result; /* in: NULL, or where the command's result is to go, also when the tool failed */
+    char instance[64];             /* where it ran; "" locally */
+  };
+/* clang-format off */
+#define COMPUTE_TOOL_RESULT_INIT { sizeof (struct compute_tool_result), 0, NULL, "" }
+  /* clang-format on */
+
+  /* A tool's text, whole, once. A result other than 0 is handed on. */
+  typedef int (*compute_text_fn) (void *user, const void *text, uint64_t bytes);
+
+  /* Runs a tool that has no command; it gives its text to emit. arguments is the JSON object of the call. */
+  typedef int (*compute_local_tool_fn) (void *user, const char *tool, const char *arguments, compute_text_fn emit,
+                                        const struct compute_call *call, struct compute_error *err);
+
+  /**
+   * Runs a tool. arguments is a JSON object, NULL for none. A command that exits with 0 gives its standard output to
+   * emit; call->output has both streams as they come. local, which may be NULL, runs a tool without a command; both are
+   * called with call->user on the calling thread. *ret_result may be NULL.
+   *
+   * Errors: TOOL_FAILED, with the tool, the place and how its command ended, whose last words the message has;
+   * UNKNOWN_TOOL, where there is neither a command nor local; INVALID, for arguments that are no object or lack what
+   * the command needs; CANCELLED; and those of compute_provision and compute_execute.
+   */
+  COMPUTE_API int compute_run_tool (struct compute_place *place, const char *tool, const char *arguments,
+                                    compute_local_tool_fn local, compute_text_fn emit, const struct compute_call *call,
+                                    struct compute_tool_result *ret_result, struct compute_error *err);
+
 /* ---- Diagnosis: what plugin-ls shows --------------------------------------------------------------------------- */
 
 /* X (NAME, value, "word"): where a folder of the search comes from, in search order. Append only. */

@@ -48,7 +48,9 @@ extern "C"
   X (DENIED, -14, "denied", "permission denied")                                                                       \
   X (BUSY, -15, "busy", "busy")                                                                                        \
   X (PLUGIN, -16, "plugin", "provider plugin could not be loaded")                                                     \
-  X (PROTOCOL, -17, "protocol", "the runner's protocol was broken")
+  X (PROTOCOL, -17, "protocol", "the runner's protocol was broken")                                                    \
+  X (UNKNOWN_TOOL, -18, "unknown_tool", "no such tool")                                                                \
+  X (TOOL_FAILED, -19, "tool_failed", "the tool failed")
 
   enum compute_error_code
   {
