@@ -161,24 +161,22 @@ execute (struct compute_place *place, const struct compute_command *command, con
 {
   struct compute_call call
       = { sizeof call, run->call.cancel_fd, run, take_output, run->call.progress != NULL ? take_progress : NULL };
-  int code = 0;
 
-  for (int attempt = 0; attempt < 2; attempt++)
+  for (;;)
     {
       struct compute_error why = COMPUTE_ERROR_INIT;
+      int code = place_enter (place, &call, about->instance, &about->flags, err);
 
-      code = place_enter (place, &call, about->instance, &about->flags, err);
       if (code != 0)
         return code;
       code = compute_execute (place_handle (place), about->instance, command, config, &call, result, &why);
       if (is_death (code))
         place_note_death (place, about->instance);
-      if (code != 0)
-        (void) compute_error_set (err, code, why.sys_errno, "%s", why.message);
+      if (code == 0)
+        return 0;
       if ((code != COMPUTE_E_NOT_RUNNING && code != COMPUTE_E_NOT_FOUND) || about->flags != 0)
-        return code;
+        return compute_error_set (err, code, why.sys_errno, "%s", why.message);
     }
-  return code;
 }
 
 static int

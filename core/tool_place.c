@@ -19,14 +19,27 @@ struct compute_place
   gboolean owns_handle;
   struct compute_config *config;
 
-  pthread_mutex_t making; /* held while an instance is made */
-  pthread_mutex_t lock;   /* of what follows; taken after making */
-  GHashTable *tools;      /* name -> struct tool * */
-  char instance[64];      /* "": none */
-  gboolean has_died;      /* the last one */
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t made;  /* is_making has ended */
+  gboolean is_making;   /* one caller makes the instance, the others wait */
+  GHashTable *tools;    /* name -> struct tool * */
+  char instance[64];    /* "": none */
+  gboolean has_died;    /* the last one */
 };
 
 /* ---- Making places ----------------------------------------------------------------------------------------------- */
+
+/* Waits go by the clock that nobody sets. */
+static void
+init_made (pthread_cond_t *made)
+{
+  pthread_condattr_t attributes;
+
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (made, &attributes);
+  pthread_condattr_destroy (&attributes);
+}
 
 int
 compute_place_adopt (struct compute_handle *handle, const struct compute_config *config,
@@ -42,8 +55,8 @@ compute_place_adopt (struct compute_handle *handle, const struct compute_config 
       place->handle = handle;
       place->config = config_copy (&own.config);
       place->tools = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tool_release);
-      pthread_mutex_init (&place->making, NULL);
       pthread_mutex_init (&place->lock, NULL);
+      init_made (&place->made);
       *ret_place = place;
     }
   own_config_clear (&own);
@@ -99,7 +112,7 @@ compute_place_close (struct compute_place *place)
     (void) compute_place_shutdown (place, NULL, NULL);
   g_hash_table_unref (place->tools);
   config_free (place->config);
-  pthread_mutex_destroy (&place->making);
+  pthread_cond_destroy (&place->made);
   pthread_mutex_destroy (&place->lock);
   g_free (place);
 }
@@ -185,34 +198,27 @@ is_cancelled (const struct compute_call *call)
   return poll_fd.fd >= 0 && poll (&poll_fd, 1, 0) > 0;
 }
 
+/* Waits until there is an instance or this caller is the one to make it. Under lock. */
 static int
 wait_for_turn (struct compute_place *place, const struct compute_call *call, struct compute_error *err)
 {
-  struct timespec soon;
-
-  do
+  while (place->is_making && place->instance[0] == '\0')
     {
-      if (is_cancelled (call))
-        return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
-      clock_gettime (CLOCK_REALTIME, &soon);
+      struct timespec soon;
+
+      clock_gettime (CLOCK_MONOTONIC, &soon);
       soon.tv_nsec += MAKING_LOOK_MS * 1000000L;
       soon.tv_sec += soon.tv_nsec / 1000000000L;
       soon.tv_nsec %= 1000000000L;
+      (void) pthread_cond_timedwait (&place->made, &place->lock, &soon);
+      if (is_cancelled (call))
+        return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
     }
-  while (pthread_mutex_timedlock (&place->making, &soon) != 0);
+  place->is_making = place->instance[0] == '\0';
   return 0;
 }
 
-static gboolean
-find_instance (struct compute_place *place, char id[64])
-{
-  pthread_mutex_lock (&place->lock);
-  memcpy (id, place->instance, sizeof place->instance);
-  pthread_mutex_unlock (&place->lock);
-  return id[0] != '\0';
-}
-
-/* Under making. */
+/* By the caller whose turn it is. */
 static int
 make_instance (struct compute_place *place, const struct compute_call *call, char id[64], uint32_t *ret_flags,
                struct compute_error *err)
@@ -220,15 +226,18 @@ make_instance (struct compute_place *place, const struct compute_call *call, cha
   struct compute_instance made = COMPUTE_INSTANCE_INIT;
   int result = compute_provision (place->handle, place->config, call, &made, err);
 
-  if (result != 0)
-    return result;
-  memcpy (id, made.id, sizeof made.id);
   pthread_mutex_lock (&place->lock);
-  memcpy (place->instance, made.id, sizeof made.id);
-  *ret_flags = COMPUTE_TOOL_PROVISIONED | (place->has_died ? COMPUTE_TOOL_INSTANCE_LOST : 0);
-  place->has_died = FALSE;
+  if (result == 0)
+    {
+      memcpy (id, made.id, sizeof made.id);
+      memcpy (place->instance, made.id, sizeof made.id);
+      *ret_flags = COMPUTE_TOOL_PROVISIONED | (place->has_died ? COMPUTE_TOOL_INSTANCE_LOST : 0);
+      place->has_died = FALSE;
+    }
+  place->is_making = FALSE;
+  pthread_cond_broadcast (&place->made);
   pthread_mutex_unlock (&place->lock);
-  return 0;
+  return result;
 }
 
 int
@@ -238,15 +247,11 @@ place_enter (struct compute_place *place, const struct compute_call *call, char 
   int result;
 
   *ret_flags = 0;
-  if (find_instance (place, id))
-    return 0;
+  pthread_mutex_lock (&place->lock);
   result = wait_for_turn (place, call, err);
-  if (result != 0)
-    return result;
-  if (!find_instance (place, id))
-    result = make_instance (place, call, id, ret_flags, err);
-  pthread_mutex_unlock (&place->making);
-  return result;
+  memcpy (id, place->instance, sizeof place->instance);
+  pthread_mutex_unlock (&place->lock);
+  return result == 0 && id[0] == '\0' ? make_instance (place, call, id, ret_flags, err) : result;
 }
 
 void
@@ -267,7 +272,10 @@ compute_place_shutdown (struct compute_place *place, const struct compute_call *
   char id[64];
   int result;
 
-  if (!find_instance (place, id))
+  pthread_mutex_lock (&place->lock);
+  memcpy (id, place->instance, sizeof place->instance);
+  pthread_mutex_unlock (&place->lock);
+  if (id[0] == '\0')
     return 0;
   result = compute_shutdown (place->handle, id, call, err);
   if (result != 0)
