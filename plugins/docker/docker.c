@@ -2,7 +2,6 @@
 #include "docker.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CAPABILITIES (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED | COMPUTE_CAP_ISOLATION)
@@ -62,18 +61,6 @@ free_state (struct compute_provider_state *state)
   free (state);
 }
 
-/* Waits by the clock that nobody sets. */
-static void
-init_free_turn (pthread_cond_t *free_turn)
-{
-  pthread_condattr_t attributes;
-
-  pthread_condattr_init (&attributes);
-  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init (free_turn, &attributes);
-  pthread_condattr_destroy (&attributes);
-}
-
 static int
 docker_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
 {
@@ -89,7 +76,7 @@ docker_open (const struct compute_host *host, struct compute_provider_state **re
       return result;
     }
   pthread_mutex_init (&state->lock, NULL);
-  init_free_turn (&state->free_turn);
+  patience_init (&state->free_turn);
   instances_open (&state->instances, &container_ops, state);
   *ret_state = state;
   return 0;

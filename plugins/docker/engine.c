@@ -9,8 +9,7 @@
 
 #define OUTPUT_MAX (4u * 1024 * 1024) /* more is no answer to anything that is asked here */
 #define INFO_MS 5000                  /* how long an engine may take to say that it is there */
-#define TURN_LOOK_MS 50
-#define END_MS 10000 /* for a program that has closed its output */
+#define END_MS 10000                  /* for a program that has closed its output */
 
 /* One call under way. */
 struct asking
@@ -34,26 +33,6 @@ now_ms (void)
   return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int
-cancel_fd (const struct compute_call *call)
-{
-  return call != NULL && call->cancel_fd > 0 ? call->cancel_fd : -1;
-}
-
-static int
-is_cancelled (const struct compute_call *call)
-{
-  struct pollfd poll_fd = { .fd = cancel_fd (call), .events = POLLIN };
-
-  return poll_fd.fd >= 0 && poll (&poll_fd, 1, 0) > 0;
-}
-
-static int
-cancelled (struct compute_error *err)
-{
-  return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
-}
-
 /* ---- Turns: so many calls at once, the others wait --------------------------------------------------------------- */
 
 int
@@ -64,13 +43,7 @@ engine_take_turn (struct compute_provider_state *state, const struct compute_cal
   pthread_mutex_lock (&state->lock);
   while (state->turns == 0 && result == 0)
     {
-      struct timespec soon;
-
-      clock_gettime (CLOCK_MONOTONIC, &soon);
-      soon.tv_nsec += TURN_LOOK_MS * 1000000L;
-      soon.tv_sec += soon.tv_nsec / 1000000000L;
-      soon.tv_nsec %= 1000000000L;
-      (void) pthread_cond_timedwait (&state->free_turn, &state->lock, &soon);
+      patience_wait (&state->free_turn, &state->lock);
       if (state->turns == 0 && is_cancelled (call))
         result = cancelled (err);
     }
@@ -163,11 +136,26 @@ read_exit (int32_t status, const char *said)
   return WIFEXITED (status) ? WEXITSTATUS (status) : -1;
 }
 
+/* Whatever is wrong with the program itself: there is no engine without it. */
+static int
+no_program (const struct compute_provider_state *state, const struct compute_error *why, struct compute_error *err)
+{
+  if (why->code == COMPUTE_E_NOT_FOUND)
+    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, ENOENT,
+                              "there is no program '%s'; install docker, or name another one in COMPUTE_DOCKER",
+                              state->program);
+  if (why->sys_errno == EACCES || why->sys_errno == ENOEXEC)
+    return compute_error_set (err, COMPUTE_E_UNAVAILABLE, why->sys_errno, "%s; name another one in COMPUTE_DOCKER",
+                              why->message);
+  return compute_error_set (err, why->code, why->sys_errno, "%s", why->message);
+}
+
 static int
 converse (struct compute_provider_state *state, const char *const *args, struct asking *asking,
           struct answer *ret_answer, struct compute_error *err)
 {
   const char *argv[WORDS_MAX + 2] = { state->program };
+  struct compute_error why = COMPUTE_ERROR_INIT;
   int said_fd = said_open ();
   int32_t read_fd, write_fd, status = -1;
   int64_t pid;
@@ -175,7 +163,7 @@ converse (struct compute_provider_state *state, const char *const *args, struct 
 
   for (unsigned i = 0; i < WORDS_MAX && args[i] != NULL; i++)
     argv[i + 1] = args[i];
-  result = compute_runner_spawn (argv, NULL, said_fd, &pid, &read_fd, &write_fd, err);
+  result = compute_runner_spawn (argv, NULL, said_fd, &pid, &read_fd, &write_fd, &why);
   if (result == 0)
     {
       close (write_fd);
@@ -183,10 +171,8 @@ converse (struct compute_provider_state *state, const char *const *args, struct 
       status = compute_runner_wait (pid, result == 0 ? END_MS : 0);
       close (read_fd);
     }
-  else if (result == COMPUTE_E_NOT_FOUND)
-    result = compute_error_set (err, COMPUTE_E_UNAVAILABLE, ENOENT,
-                                "there is no program '%s'; install docker, or name another one in COMPUTE_DOCKER",
-                                state->program);
+  else
+    result = no_program (state, &why, err);
   said_take (said_fd, ret_answer->said, sizeof ret_answer->said);
   ret_answer->exit_code = read_exit (status, ret_answer->said);
   return result;
@@ -223,11 +209,16 @@ answer_free (struct answer *answer)
   answer->text = NULL;
 }
 
+static const char *
+what_it_said (const struct answer *answer)
+{
+  return answer->said[0] != '\0' ? answer->said : "the docker program failed and said nothing";
+}
+
 int
 engine_failed (const struct answer *answer, const char *what, struct compute_error *err)
 {
-  return compute_error_set (err, COMPUTE_E_ENGINE, 0, "%s: %s", what,
-                            answer->said[0] != '\0' ? answer->said : "the docker program failed and said nothing");
+  return compute_error_set (err, COMPUTE_E_ENGINE, 0, "%s: %s", what, what_it_said (answer));
 }
 
 /* Asks the engine, not the client, in words that mean the same to docker and podman. What kept it from answering is
@@ -249,7 +240,7 @@ engine_check (struct compute_provider_state *state, const struct compute_call *c
                                 strstr (answer.said, "permission denied") != NULL
                                     ? "the docker engine may not be used by this user: %s"
                                     : "the docker engine cannot be reached: %s",
-                                answer.said);
+                                what_it_said (&answer));
   answer_free (&answer);
   return result;
 }

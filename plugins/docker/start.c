@@ -202,7 +202,8 @@ remedy (struct start *start, struct compute_error *err)
       start->pulled = 1;
       return image_pull (start->state, start->config->image, start->call, err);
     }
-  if (start->why.code == COMPUTE_E_ENGINE && engine_check (start->state, start->call, err) == COMPUTE_E_UNAVAILABLE)
+  if ((start->why.code == COMPUTE_E_ENGINE || start->why.code == COMPUTE_E_SYSTEM)
+      && engine_check (start->state, start->call, err) == COMPUTE_E_UNAVAILABLE)
     return COMPUTE_E_UNAVAILABLE;
   leave_nothing (start);
   if (runner_is_not_there (start) && !start->copied)

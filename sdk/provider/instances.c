@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "kit.h"
 
-#include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* What one open provider knows: the instances it owns, the ones it has shut down, and the detached ones it is connected
  * to. All about the latter is elsewhere, where other processes change it. */
 
 #define STOPPED_REMEMBERED 256u
-#define OPENING_LOOK_MS 50 /* between looks whether a caller that waits has given up */
 
 /* Under lock, as all static functions here. */
 static struct instance **
@@ -187,14 +184,6 @@ is_opening (const struct instances *table, const char *id, uint64_t number)
   return opening != NULL;
 }
 
-static int
-is_cancelled (const struct compute_call *call)
-{
-  struct pollfd poll_fd = { .fd = call != NULL && call->cancel_fd > 0 ? call->cancel_fd : -1, .events = POLLIN };
-
-  return poll_fd.fd >= 0 && poll (&poll_fd, 1, 0) > 0;
-}
-
 /* Many calls at once need one connection: all but the first wait for it. When it fails, each tries for itself. */
 static int
 wait_for_opening (struct instances *table, const char *id, const struct compute_call *call, struct compute_error *err)
@@ -203,15 +192,9 @@ wait_for_opening (struct instances *table, const char *id, const struct compute_
 
   while (is_opening (table, id, number))
     {
-      struct timespec soon;
-
-      clock_gettime (CLOCK_REALTIME, &soon);
-      soon.tv_nsec += OPENING_LOOK_MS * 1000000L;
-      soon.tv_sec += soon.tv_nsec / 1000000000L;
-      soon.tv_nsec %= 1000000000L;
-      (void) pthread_cond_timedwait (&table->opened, &table->lock, &soon);
+      patience_wait (&table->opened, &table->lock);
       if (is_cancelled (call))
-        return compute_error_set (err, COMPUTE_E_CANCELLED, 0, "cancelled by the caller");
+        return cancelled (err);
     }
   return 0;
 }
@@ -448,7 +431,7 @@ instances_open (struct instances *table, const struct instances_ops *ops, void *
 {
   *table = (struct instances){ .ops = ops, .context = context };
   pthread_mutex_init (&table->lock, NULL);
-  pthread_cond_init (&table->opened, NULL);
+  patience_init (&table->opened);
 }
 
 /* All pipes close before the first runner is waited for: they end at the same time. */

@@ -25,6 +25,18 @@ void give_instance (struct compute_instance *to, const struct compute_instance *
 int no_instance (const char *id, struct compute_error *err);
 int not_running (const char *id, struct compute_error *err);
 
+/* ---- patience.c: waiting for as long as the caller does ---- */
+
+int cancel_fd (const struct compute_call *call); /* -1: none */
+int is_cancelled (const struct compute_call *call);
+int cancelled (struct compute_error *err); /* CANCELLED */
+
+void patience_init (pthread_cond_t *changed);
+
+/* Waits for the condition, which patience_init has made, but not long: whoever waits looks at is_cancelled in between.
+ */
+void patience_wait (pthread_cond_t *changed, pthread_mutex_t *lock);
+
 /* ---- said.c: what a child says on its standard error, which goes to a file in memory: a pipe would have to be read
  * ---- */
 

@@ -264,6 +264,14 @@ def test_a_program_that_is_not_there_is_told():
     assert "no program '/no/docker'" in unavailable({"COMPUTE_DOCKER": "/no/docker"})["message"]
 
 
+def test_a_program_that_is_of_no_use_is_told():
+    error = unavailable({"COMPUTE_DOCKER": "/etc/passwd"})
+    assert error == {"code": "unavailable", "provider": "docker",
+                     "message": "cannot start '/etc/passwd': Permission denied; name another one in COMPUTE_DOCKER"}, error
+    error = unavailable({"COMPUTE_DOCKER": "/bin/false"})
+    assert error["code"] == "unavailable" and error["message"].endswith("failed and said nothing"), error
+
+
 def test_an_engine_that_cannot_be_asked_hides_no_instance():
     with instead_of_docker("echo 'error during connect: dial tcp: lookup far.away: no such host' >&2; exit 1") as env:
         for words in (["status"], ["down"], ["exec", "--", "true"]):
