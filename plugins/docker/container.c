@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define LOOK_MS 30000
-
 /* ---- What can be honoured ---------------------------------------------------------------------------------------- */
 
 static int

@@ -18,6 +18,7 @@
 #define RUNNER_INSIDE "/dev/.compute/runner"
 #define SOCKET_INSIDE "/dev/shm/.compute-socket"
 #define WORDS_MAX 256u
+#define LOOK_MS 30000 /* for a question to the engine */
 
 struct compute_provider_state
 {

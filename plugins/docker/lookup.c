@@ -8,7 +8,6 @@
 /* What the engine knows of our containers: their states, and our labels. Containers without those are nobody of ours.
  */
 
-#define LOOK_MS 30000
 #define REMOVE_MS 60000
 #define CONNECT_MS 30000
 #define FIELDS 13

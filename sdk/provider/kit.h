@@ -4,8 +4,8 @@
 
 /*
  * What the providers here have in common, over the runner's client kit: what is said of an instance, connections to
- * runners, the table of instances of one open provider with the slots that it answers, settings, and proofs of who an
- * instance belongs to.
+ * runners, the table of instances of one open provider with the slots that it answers, settings, waits that a caller
+ * can give up, and proofs of who an instance belongs to.
  */
 
 #include <compute/runner.h>

@@ -42,8 +42,8 @@ extern "C"
   /* Closes the pipe: the runner ends what this connection owns. Does not wait for it. Accepts NULL. */
   void compute_runner_close (struct compute_runner *runner);
 
-  /* Sets the instance's workdir (made if missing), env, timeout and limit, once, before the first command. Errors:
-   * INVALID, NOT_STARTED (the workdir cannot be made or entered), LOST. */
+  /* Sets the instance's workdir (made if missing), env, timeout and limit, before the first command; again only after
+   * it has failed. Errors: INVALID, NOT_STARTED (the workdir cannot be made or entered), LOST. */
   int compute_runner_configure (struct compute_runner *runner, const struct compute_config *config,
                                 struct compute_error *err);
 
