@@ -182,7 +182,7 @@ is_nothing (const char *value)
   return 0;
 }
 
-/* Some engines leave out what they cannot do, with a warning at most. */
+/* Some engines leave out what they cannot do, with a warning at most; some do not even have the field. */
 static int
 check_limit (struct compute_provider_state *state, const char *field, const char *what, const char *id,
              const struct compute_call *call, struct compute_error *err)
@@ -193,7 +193,9 @@ check_limit (struct compute_provider_state *state, const char *field, const char
 
   if (result != 0)
     return result;
-  if (answer.exit_code != 0 || is_nothing (answer.text))
+  if (answer.exit_code != 0 && strstr (answer.said, "executing \"") == NULL)
+    result = engine_failed (&answer, "cannot look at the limits of the instance", err);
+  else if (answer.exit_code != 0 || is_nothing (answer.text))
     result = compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "this engine cannot honour %s", what);
   answer_free (&answer);
   return result;
