@@ -344,7 +344,7 @@ step_in_code (struct scan *scan)
   level->open += c == '(';
   level->open -= c == ')' && level->open > 0;
   result = is_at_placeholder (scan) ? take_placeholder (scan) : scan_code (scan, level->at_word_start);
-  if (c != '\\' || scan->at[-1] != '\n')
+  if (result == 0 && (c != '\\' || scan->at[-1] != '\n'))
     level->at_word_start = ends_word (c);
   return result;
 }

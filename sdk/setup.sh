@@ -107,12 +107,13 @@ setup_build ()
   ninja -C build
 }
 
-# setup_test FOLDER [MESON TEST OPTION...]: runs the tests of a build; what failed comes last, then the sum.
+# setup_test FOLDER [MESON TEST OPTION...]: builds what these tests need and runs them; what failed comes last, then the
+# sum.
 setup_test ()
 {
   rm -f "$1"/meson-logs/testlog*.json
   status=0
-  meson test -C "$@" --no-rebuild || status=$?
+  meson test -C "$@" || status=$?
   python3 tests/sum.py "$1"/meson-logs/testlog*.json || status=1
   return "$status"
 }

@@ -102,6 +102,7 @@ test_places_that_do_not (void)
     { "cat <<E\n{{a}}\nE\n", "after <<" },
     { "cat <\\\n<E\n{{a}}\nE\n", "in the middle of a word" },
     { "echo \\{{a}}", "behind a backslash" },
+    { "\\{{a}}", "behind a backslash" },
     { "echo ${{a}}", "inside ${...}" },
     { "echo ${x:-{{a}}}", "inside ${...}" },
     { "echo ${x:-'} {{a}} '}", "inside ${...} mean different things" },
