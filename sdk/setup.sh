@@ -16,6 +16,7 @@ ninja ninja-build
 musl-gcc musl-tools
 glib-2.0.pc libglib2.0-dev
 libcjson.pc libcjson-dev
+yaml-0.1.pc libyaml-dev
 NEEDS
   [ "$1" != build ] || return 0
   cat <<'NEEDS'

@@ -131,6 +131,120 @@ extern "C"
                                const struct compute_call *call, struct compute_file_info *ret_info,
                                struct compute_error *err);
 
+  /* ---- Environments and captures ----------------------------------------------------------------------------------
+   */
+
+  /**
+   * An environment says what an instance is made from and how it is prepared: image, packages, setup, refresh,
+   * variables, limits, network, mounts. It is read once and never changes; any number of threads may use it.
+   */
+  struct compute_environment;
+
+#define COMPUTE_ENVIRONMENT_FILE ".praisonai/environment.yaml"
+
+  /* Looks for COMPUTE_ENVIRONMENT_FILE in a folder (NULL: the working directory) and in those above, and writes its
+   * path. Errors: NOT_FOUND, which is no mishap; SYSTEM; INVALID, when the buffer is too small. */
+  COMPUTE_API int compute_environment_find (const char *folder, char *buffer, uint64_t buffer_bytes,
+                                            struct compute_error *err);
+
+  /* Reads a file. Errors: INVALID, "FILE:LINE: ..." with what is allowed there; NOT_FOUND; DENIED; SYSTEM. */
+  COMPUTE_API int compute_environment_open (const char *path, struct compute_environment **ret_environment,
+                                            struct compute_error *err);
+  COMPUTE_API void compute_environment_close (struct compute_environment *environment);
+
+  /* The provider that the file names, or NULL. Borrowed. */
+  COMPUTE_API const char *compute_environment_backend (const struct compute_environment *environment);
+
+  /* A text, whole, once. A result other than 0 is handed on. */
+  typedef int (*compute_text_fn) (void *user, const void *text, uint64_t bytes);
+
+  /* Gives what the file comes to, defaults included, as a JSON object: all but the values of its variables, and with
+   * its definition hash. config, which may be NULL, is what compute_prepare would be given. */
+  COMPUTE_API int compute_environment_show (const struct compute_environment *environment,
+                                            const struct compute_config *config, compute_text_fn emit, void *user,
+                                            struct compute_error *err);
+
+/* Make no capture of which a file holds the value of a variable of the environment. */
+#define COMPUTE_PREPARE_REFUSE_SECRETS 1u
+
+/* The instance was made from a capture. */
+#define COMPUTE_PREPARED_REUSED 1u
+/* It was prepared from the start, and kept for the next time. */
+#define COMPUTE_PREPARED_CAPTURED 2u
+
+  struct compute_prepared
+  {
+    uint32_t size;
+    uint32_t flags;      /* COMPUTE_PREPARED_* */
+    char definition[16]; /* the definition hash: may be shown */
+    char why[232];       /* why no capture was used, or none made; "" where there is nothing to say */
+  };
+/* clang-format off */
+#define COMPUTE_PREPARED_INIT { sizeof (struct compute_prepared), 0, "", "" }
+  /* clang-format on */
+
+  /**
+   * compute_prepare: provisions an instance as an environment says, ready for use. Where the provider keeps captures
+   * and there is one of the same definition and the same values, the instance starts from it and only refresh runs;
+   * otherwise packages and setup run, and the instance is captured. What config states wins over the file, its env is
+   * merged by name. Steps and their time are told to call->progress, what they print to call->output. ret_about may be
+   * NULL. One that fails leaves nothing behind.
+   *
+   * Errors: those of compute_provision; PREPARE_FAILED, which names the step and how its output ended; CANCELLED. That
+   * an instance cannot be captured is a warning in the log, and no error.
+   */
+  COMPUTE_API int compute_prepare (struct compute_handle *handle, const struct compute_environment *environment,
+                                   const struct compute_config *config, uint32_t flags, const struct compute_call *call,
+                                   struct compute_instance *ret_instance, struct compute_prepared *ret_about,
+                                   struct compute_error *err);
+
+  /* What compute_prepare would do, without doing it: REUSED, or why not. */
+  COMPUTE_API int compute_explain_capture (struct compute_handle *handle, const struct compute_environment *environment,
+                                           const struct compute_config *config, const struct compute_call *call,
+                                           struct compute_prepared *ret_about, struct compute_error *err);
+
+/* X (NAME, value, "word"): what became of a capture that was to be pruned. Append only. */
+#define COMPUTE_PRUNE_MAP(X)                                                                                           \
+  X (KEPT, 1, "kept")                                                                                                  \
+  X (REMOVED, 2, "removed")                                                                                            \
+  X (FAILED, 3, "failed")
+
+  enum compute_prune
+  {
+#define COMPUTE_PRUNE_ENUM(name, value, word) COMPUTE_PRUNE_##name = value,
+    COMPUTE_PRUNE_MAP (COMPUTE_PRUNE_ENUM)
+#undef COMPUTE_PRUNE_ENUM
+        COMPUTE_PRUNE_NONE
+    = 0
+  };
+
+  /* A capture of the record. key and ref bind the values of variables: for programs, not for people and logs. */
+  struct compute_capture_entry
+  {
+    uint32_t size;
+    uint32_t pruned;        /* COMPUTE_PRUNE_*; NONE in a list */
+    const char *key;        /* of the record */
+    const char *backend;    /* the provider */
+    const char *ref;        /* what the provider calls it */
+    const char *definition; /* the definition hash; NULL: not known */
+    const char *why;        /* it was kept, or could not be removed; else NULL */
+    int64_t created_ms;     /* since 1970 UTC; 0: not known */
+    int64_t last_used_ms;
+  };
+
+  typedef int (*compute_capture_fn) (void *user, const struct compute_capture_entry *entry);
+
+  /* The captures on record (HOME/.praisonai/environments/registry.json), sorted by key. */
+  COMPUTE_API int compute_list_captures (struct compute_registry *registry, compute_capture_fn emit, void *user,
+                                         struct compute_error *err);
+
+#define COMPUTE_DEFAULT_PRUNE_AGE_MS (INT64_C (14) * 24 * 60 * 60 * 1000)
+
+  /* Removes the captures that were not used for so long, with their images; one in use, and one whose image cannot be
+   * removed, stays on record. emit is told of each that is old enough. */
+  COMPUTE_API int compute_prune_captures (struct compute_registry *registry, int64_t age_ms, compute_capture_fn emit,
+                                          void *user, const struct compute_call *call, struct compute_error *err);
+
   /* ---- Tool places ------------------------------------------------------------------------------------------------
    */
 
@@ -170,6 +284,37 @@ extern "C"
   COMPUTE_API int compute_place_set_command (struct compute_place *place, const char *tool, const char *command,
                                              int64_t timeout_ms, struct compute_error *err);
 
+  /* Instances of the place are made as the environment says from now on (see compute_prepare); NULL: of config alone.
+   * It has to outlive the place. flags are COMPUTE_PREPARE_*. */
+  COMPUTE_API int compute_place_set_environment (struct compute_place *place,
+                                                 const struct compute_environment *environment, uint32_t flags,
+                                                 struct compute_error *err);
+
+  /**
+   * Declares the tools of a file, YAML or JSON: a map from each tool's name to a map of description, parameters (the
+   * JSON Schema of its arguments), command and timeout (seconds), of which command is required. All of it or, after an
+   * error, nothing. Errors: INVALID, "FILE:LINE: ..."; NOT_FOUND; DENIED; SYSTEM.
+   */
+  COMPUTE_API int compute_place_load_tools (struct compute_place *place, const char *path, struct compute_error *err);
+
+  /* A declared tool; valid during the callback. */
+  struct compute_tool_info
+  {
+    uint32_t size;
+    uint32_t reserved;
+    const char *name;
+    const char *description; /* NULL: none */
+    const char *parameters;  /* JSON Schema of the arguments, an object's; NULL: not stated */
+    const char *command;     /* as declared */
+    int64_t timeout_ms;      /* as in struct compute_config */
+  };
+
+  typedef int (*compute_tool_fn) (void *user, const struct compute_tool_info *tool);
+
+  /* The tools that have a command, sorted by name. */
+  COMPUTE_API int compute_list_tools (struct compute_place *place, compute_tool_fn emit, void *user,
+                                      struct compute_error *err);
+
 /* The tool has no command: the caller's function ran. */
 #define COMPUTE_TOOL_RAN_LOCALLY 1u
 /* The instance was made for this call. */
@@ -188,9 +333,6 @@ extern "C"
 /* clang-format off */
 #define COMPUTE_TOOL_RESULT_INIT { sizeof (struct compute_tool_result), 0, NULL, "" }
   /* clang-format on */
-
-  /* A tool's text, whole, once. A result other than 0 is handed on. */
-  typedef int (*compute_text_fn) (void *user, const void *text, uint64_t bytes);
 
   /* Runs a tool that has no command; it gives its text to emit. arguments is the JSON object of the call. */
   typedef int (*compute_local_tool_fn) (void *user, const char *tool, const char *arguments, compute_text_fn emit,
