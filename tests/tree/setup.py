@@ -181,7 +181,7 @@ def test_the_tests_are_added_to_a_build_without_them(machine):
     assert machine.calls("meson", "ninja", "python3") == [
         "meson configure build -Dtests=true",
         "ninja -C build",
-        "meson test -C build --no-rebuild",
+        "meson test -C build",
         "python3 tests/sum.py build/meson-logs/testlog*.json",
     ]
 
