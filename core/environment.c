@@ -5,6 +5,8 @@
 #include "text.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /**
  * environment.c: from a document to an environment, key by key. Everything that is refused says where it stands and
@@ -470,6 +472,29 @@ give_path (const char *path, char *buffer, uint64_t buffer_bytes, struct compute
   return 0;
 }
 
+static gboolean
+is_ours (const char *path)
+{
+  struct stat about;
+
+  return stat (path, &about) == 0 && (about.st_uid == geteuid () || about.st_uid == 0)
+         && (about.st_mode & S_IWOTH) == 0;
+}
+
+/* What a file that is merely found says is done in the name of its finder: another user's, in /tmp perhaps, is not. */
+static int
+check_found (const char *path, struct compute_error *err)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  char shown[120];
+
+  if (is_ours (path) && is_ours (folder))
+    return 0;
+  return compute_error_set (err, COMPUTE_E_DENIED, 0,
+                            "%s was found, but others can write it; name it (--environment) to use it",
+                            text_for_people (shown, sizeof shown, path));
+}
+
 int
 compute_environment_find (const char *folder, char *buffer, uint64_t buffer_bytes, struct compute_error *err)
 {
@@ -481,7 +506,7 @@ compute_environment_find (const char *folder, char *buffer, uint64_t buffer_byte
       char *above;
 
       if (g_file_test (path, G_FILE_TEST_EXISTS))
-        return give_path (path, buffer, buffer_bytes, err);
+        return check_found (path, err) == 0 ? give_path (path, buffer, buffer_bytes, err) : COMPUTE_E_DENIED;
       above = g_path_get_dirname (here);
       if (strcmp (above, here) == 0)
         {

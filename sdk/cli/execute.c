@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "execute.h"
 
+#include "environment.h"
 #include "json.h"
 #include "output.h"
 #include "places.h"
@@ -15,8 +16,9 @@
 struct sink
 {
   bool keep;
-  GByteArray *kept[3];         /* by COMPUTE_STDOUT, COMPUTE_STDERR */
-  struct compute_error failed; /* why the output could not be written */
+  const struct compute_prepared *prepared; /* for the object, too */
+  GByteArray *kept[3];                     /* by COMPUTE_STDOUT, COMPUTE_STDERR */
+  struct compute_error failed;             /* why the output could not be written */
 };
 
 static int
@@ -63,6 +65,7 @@ json_result (const struct compute_result *result, const struct sink *sink, const
   cJSON_AddNumberToObject (part, "sysMs", (double) (result->sys_us / 1000));
   cJSON_AddItemToObject (object, "provider", json_text (provider));
   cJSON_AddItemToObject (object, "instance", json_text (instance));
+  environment_add_json (object, sink->prepared);
   return object;
 }
 
@@ -120,7 +123,7 @@ finish (const struct request *request, const struct compute_result *result, stru
 
 int
 execute_command (const struct request *request, struct compute_handle *handle, const char *instance,
-                 const struct compute_config *config)
+                 const struct compute_config *config, const struct compute_prepared *prepared)
 {
   struct compute_command command = COMPUTE_COMMAND_INIT;
   struct compute_result result = COMPUTE_RESULT_INIT;
@@ -128,7 +131,7 @@ execute_command (const struct request *request, struct compute_handle *handle, c
   struct compute_call call = place_call (request);
   g_autoptr (GByteArray) kept_stdout = g_byte_array_new ();
   g_autoptr (GByteArray) kept_stderr = g_byte_array_new ();
-  struct sink sink = { request->json, { NULL, kept_stdout, kept_stderr }, COMPUTE_ERROR_INIT };
+  struct sink sink = { request->json, prepared, { NULL, kept_stdout, kept_stderr }, COMPUTE_ERROR_INIT };
 
   command.script = request->script;
   if (request->script == NULL)
