@@ -31,6 +31,7 @@ struct build
   struct node *open[DOCUMENT_MAX_DEPTH]; /* lists and maps */
   GPtrArray *members[DOCUMENT_MAX_DEPTH];
   char *keys[DOCUMENT_MAX_DEPTH]; /* of a map whose value comes next */
+  int key_lines[DOCUMENT_MAX_DEPTH];
   int depth;
   struct compute_error *err;
 };
@@ -233,6 +234,8 @@ place (struct build *build, struct node *node)
     build->document->root = node;
   else
     {
+      if (build->keys[above] != NULL)
+        node->line = build->key_lines[above];
       node->key = g_steal_pointer (&build->keys[above]);
       g_ptr_array_add (build->members[above], node);
     }
@@ -269,6 +272,7 @@ take_key (struct build *build, const yaml_event_t *event, const char *text)
       return refuse_event (build, event, why);
     }
   build->keys[above] = g_strdup (text);
+  build->key_lines[above] = event_line (event);
   return 0;
 }
 
