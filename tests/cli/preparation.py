@@ -134,7 +134,7 @@ def test_what_is_wrong_in_a_file_is_told_before_anything_runs():
     with Project("setup: ['echo never']\nimages: x\n") as project:
         for words in (["env", "check"], ["run", "--on", "local", "-c", "true"], ["up", "--on", "local"]):
             result = project.compute(*words)
-            assert result.status == 125 and b"environment.yaml:2: unknown key 'images'" in result.err, result
+            assert result.status == 125 and b"environment.yaml:2: an environment has no key 'images'" in result.err, result
             assert b"image, packages, setup" in result.err and b"never" not in result.err, result
     with Project() as project:
         assert b"no .praisonai/environment.yaml" in project.compute("env", "check").err

@@ -63,10 +63,10 @@ test_what_is_wrong_is_told_with_its_line_and_what_is_allowed (void)
   } rows[] = {
     { "image: a\nimages: b\n", "e.yaml:2: " },
     { "image: a\nimages: b\n", "mount_paths" },
-    { "image: 3\n", "e.yaml:1: 'image' is a whole number; it must be a text" },
+    { "image: 3\n", "e.yaml:1: 'image' is an integer; it must be a text" },
     { "image: ''\n", "'image' is empty" },
     { "- image\n", "e.yaml:1: " },
-    { "setup:\n  - a\n  - 3\n", "e.yaml:3: 'setup' has a whole number in its list" },
+    { "setup:\n  - a\n  - 3\n", "e.yaml:3: 'setup' has an integer in its list" },
     { "setup: {a: b}\n", "must be a list of texts, or one" },
     { "packages: {pip: [-r x]}\n", "'-r x' is no package of pip" },
     { "packages: {cargo: [x]}\n", "apt" },
