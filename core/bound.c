@@ -135,10 +135,11 @@ set_text (cJSON *entry, const char *name, const char *text)
 }
 
 void
-bound_record_base (cJSON *entry, const struct compute_image *base)
+bound_record_images (cJSON *entry, const struct compute_image *base, const struct compute_image *image)
 {
   set_text (entry, "base", base->id);
   set_text (entry, "platform", base->platform);
+  set_text (entry, "image", image->id);
 }
 
 int
@@ -183,6 +184,12 @@ bound_compare (const cJSON *entry, const struct definition *definition, const ch
         }
     }
   return 0;
+}
+
+gboolean
+bound_is_image (const cJSON *entry, const struct compute_image *image)
+{
+  return has_text (entry, "image", image->id);
 }
 
 gboolean

@@ -15,13 +15,16 @@
  * meanwhile counts as changed. Errors: SYSTEM, DENIED, NOT_FOUND (an input that cannot be read). */
 int bound_record (cJSON *entry, const struct definition *definition, struct compute_error *err);
 
-/* Adds the image that the instance was made from. */
-void bound_record_base (cJSON *entry, const struct compute_image *base);
+/* Adds the image that the instance was made from, and the one that was made of it. */
+void bound_record_images (cJSON *entry, const struct compute_image *base, const struct compute_image *image);
 
 /* *ret_differs is the name of the first field in which an entry differs from what applies now, static; NULL: none. The
  * base image is not looked at. Errors: as above. */
 int bound_compare (const cJSON *entry, const struct definition *definition, const char **ret_differs,
                    struct compute_error *err);
+
+/* True when an image is the one that was made. */
+gboolean bound_is_image (const cJSON *entry, const struct compute_image *image);
 
 /* The same for the base image: true when the engine has another one under its name now. */
 gboolean bound_base_moved (const cJSON *entry, const struct compute_image *base);

@@ -109,6 +109,8 @@ fits_image (struct preparation *preparation, const cJSON *entry, struct compute_
     miss (preparation, "the image of the capture is gone");
   else if (rc != 0)
     miss (preparation, "the image of the capture could not be looked at: %s", compute_error_text (rc));
+  else if (!bound_is_image (entry, ret_image))
+    miss (preparation, "the image of the capture is another one now");
   else if (image != NULL && handle_has (preparation->handle, image, &preparation->call, &base, &why) == 0
            && bound_base_moved (entry, &base))
     miss (preparation, "the base image %s is another one now", image);
@@ -294,7 +296,7 @@ record_capture (struct preparation *preparation, cJSON *entry, const struct comp
   struct entry_change change = { preparation, entry };
   g_autofree char *ref = capture_ref (preparation);
 
-  bound_record_base (entry, &result->base);
+  bound_record_images (entry, &result->base, &result->image);
   cJSON_AddStringToObject (entry, "backend", backend_name (preparation));
   cJSON_AddStringToObject (entry, "ref", ref);
   cJSON_AddStringToObject (entry, "definition", preparation->definition.hash);

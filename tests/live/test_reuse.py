@@ -253,15 +253,25 @@ def test_a_commit_that_fails_is_a_warning_and_nothing_is_recorded():
         assert "no space left" in err and not captured() and not project.entries, err
 
 
-def test_a_broken_capture_is_built_again():
+def test_an_image_of_that_name_that_is_not_the_capture_is_not_used():
     with Project(setup=["echo made > /made"]) as project:
         project.run("true")
         (_, entry), = project.entries.items()
         engine().docker("rmi", "--force", entry["ref"])
         engine().image("compute-test/other-cpu")
         engine().docker("tag", "compute-test/other-cpu", entry["ref"])
-        out, _, _ = project.run("cat /made")
-        assert out == "made\n"
+        assert project.explain() == "miss: the image of the capture is another one now"
+        out, about, _ = project.run("cat /made")
+        assert (out, about["captured"]) == ("made\n", True)
+
+
+def test_what_is_not_captured_is_told():
+    engine().image("compute-test/volume")
+    with Project(image="compute-test/volume", setup=["echo kept > /data/file; echo kept > /kept"]) as project:
+        out, _, err = project.run("cat /data/file")
+        assert out == "kept\n" and "what is in /data is not in the capture: it is a volume or a mount" in err, err
+        assert ".compute" not in err, err
+        assert project.run("cat /kept; ls /data")[0] == "kept\n"
 
 
 def test_prune_goes_by_age_keeps_what_is_in_use_and_what_cannot_go():
