@@ -278,8 +278,10 @@ extern "C"
    * Declares the command of a tool, or replaces it; NULL: the tool runs locally again. In the command, a shell script,
    * {{NAME}} stands for the argument of that name, as one word or a part of one: it is quoted by itself, whatever its
    * bytes, and never looked at again. {{NAME?}} may be missing, and is nothing then. A string is taken as it is,
-   * anything else as JSON text. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside
-   * quotes, backquotes, comments and wherever else its own quotes would not protect it: the message shows the place.
+   * anything else as JSON text. A string that starts with "-" is refused where it would be an option: at the start of a
+   * word, unless a word -- comes before it in the same simple command ("cat -- {{NAME}}") or it is where a redirection
+   * goes. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside quotes, backquotes, comments
+   * and wherever else its own quotes would not protect it: the message shows the place.
    */
   COMPUTE_API int compute_place_set_command (struct compute_place *place, const char *tool, const char *command,
                                              int64_t timeout_ms, struct compute_error *err);
