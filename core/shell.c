@@ -20,8 +20,14 @@ enum kind
 struct level
 {
   enum kind kind;
-  bool at_word_start; /* of code */
-  unsigned open;      /* parentheses in code */
+  unsigned open; /* parentheses in code */
+
+  /* Of the word in code that at is in. */
+  bool at_word_start;
+  bool has_text;     /* something of it is there for certain, so it does not start with what comes */
+  bool is_target;    /* of a redirection */
+  bool after_arrow;  /* the next word is one */
+  bool after_dashes; /* a word of the same command before it is -- */
 };
 
 struct scan
@@ -32,6 +38,8 @@ struct scan
   struct level levels[LEVELS_MAX];
   unsigned level;    /* the innermost */
   bool saw_document; /* << was seen: what follows may be the document */
+  placeholder_fn found;
+  void *user;
   struct compute_error *err;
 };
 
@@ -55,12 +63,14 @@ read_placeholder (const char *script, const char *at, struct placeholder *ret_pl
   is_optional = *end == '?';
   if (end == name || strncmp (end + is_optional, "}}", 2) != 0)
     return false;
-  *ret_placeholder = (struct placeholder){ (size_t) (at - script), (size_t) (end + is_optional + 2 - at), name,
-                                           (size_t) (end - name), is_optional };
+  *ret_placeholder = (struct placeholder){
+    (size_t) (at - script), (size_t) (end + is_optional + 2 - at), name, (size_t) (end - name), is_optional, true
+  };
   return true;
 }
 
-bool
+/* Finds the next placeholder at or after offset. */
+static bool
 placeholder_next (const char *script, size_t offset, struct placeholder *ret_placeholder)
 {
   for (const char *at = script + offset; (at = strstr (at, "{{")) != NULL; at++)
@@ -141,6 +151,7 @@ skip_single (struct scan *scan)
 
   if (end == NULL)
     return refuse (scan, scan->at, "a single quote has no end");
+  scan->levels[scan->level].has_text |= end > scan->at + 1;
   return skip_to (scan, end + 1, "inside single quotes");
 }
 
@@ -215,6 +226,19 @@ leave (struct scan *scan)
   return 0;
 }
 
+/* What may follow a $ and name a variable. */
+static size_t
+variable_bytes (const char *at)
+{
+  size_t bytes = 0;
+
+  if (*at != '\0' && strchr ("@*?!-", *at) != NULL)
+    return 1;
+  while (is_name_character (at[bytes]) && at[bytes] != '-')
+    bytes++;
+  return bytes;
+}
+
 /* At a $. */
 static int
 scan_dollar (struct scan *scan)
@@ -235,11 +259,11 @@ scan_dollar (struct scan *scan)
         return refuse_dialect (scan);
       break;
     }
-  scan->at++;
+  scan->at += 1 + variable_bytes (scan->at + 1);
   return 0;
 }
 
-/* One step in double quotes. */
+/* One step in double quotes, which are part of a word of the level below. */
 static int
 step_in_double (struct scan *scan)
 {
@@ -251,6 +275,7 @@ step_in_double (struct scan *scan)
     return scan_dollar (scan);
   if (*scan->at == '`')
     return skip_backquote (scan);
+  scan->levels[scan->level - 1].has_text |= strncmp (scan->at, "\\\n", 2) != 0;
   if (*scan->at == '\\')
     return skip_to (scan, scan->at + 2, "behind a backslash");
   scan->at++;
@@ -277,10 +302,14 @@ skip_escaped (struct scan *scan)
 static int
 take_placeholder (struct scan *scan)
 {
+  const struct level *level = &scan->levels[scan->level];
+
   if (scan->saw_document)
     return refuse_placeholder (scan, "after <<, maybe in the document");
   if (scan->at > scan->script && scan->at[-1] == '[')
     return refuse_placeholder (scan, "an index to some shells");
+  scan->next.may_be_option = !level->has_text && !level->is_target && !level->after_dashes;
+  scan->found (scan->user, &scan->next);
   scan->at += scan->next.bytes;
   find_next (scan);
   return 0;
@@ -299,6 +328,7 @@ scan_code (struct scan *scan, bool at_word_start)
     case '`':
       return skip_backquote (scan);
     case '\\':
+      scan->levels[scan->level].has_text |= scan->at[1] != '\n';
       return skip_escaped (scan);
     case '$':
       return scan_dollar (scan);
@@ -318,8 +348,36 @@ scan_code (struct scan *scan, bool at_word_start)
       scan->saw_document |= scan->at[1] == '<';
       break;
     }
+  scan->levels[scan->level].has_text = true; /* or a word has ended, and it means nothing */
   scan->at++;
   return 0;
+}
+
+static bool
+is_blank (char c)
+{
+  return c == ' ' || c == '\t';
+}
+
+/* Keeps track of words and commands; at is not inside of quotes. */
+static void
+note_word (const struct scan *scan, struct level *level)
+{
+  const char *at = scan->at;
+  bool is_arrow = *at == '<' || *at == '>';
+  bool is_in_arrow = at > scan->script && (at[-1] == '<' || at[-1] == '>') && (*at == '&' || *at == '|');
+
+  if (is_arrow || is_in_arrow)
+    level->after_arrow = true;
+  else if (ends_word (*at) && !is_blank (*at))
+    level->after_arrow = level->after_dashes = false;
+  else if (!is_blank (*at) && level->at_word_start && !(at[0] == '\\' && at[1] == '\n'))
+    {
+      level->has_text = false;
+      level->is_target = level->after_arrow;
+      level->after_arrow = false;
+      level->after_dashes |= !level->is_target && strncmp (at, "--", 2) == 0 && ends_word (at[2]);
+    }
 }
 
 /* A case has patterns that end in ")", which would seem to end a $(. */
@@ -341,6 +399,7 @@ step_in_code (struct scan *scan)
     return leave (scan);
   if (level->kind == KIND_SUBSTITUTION && level->at_word_start && is_case (scan))
     return refuse (scan, scan->at, "where a $( with a case inside ends is not certain; put the case elsewhere");
+  note_word (scan, level);
   level->open += c == '(';
   level->open -= c == ')' && level->open > 0;
   result = is_at_placeholder (scan) ? take_placeholder (scan) : scan_code (scan, level->at_word_start);
@@ -351,9 +410,16 @@ step_in_code (struct scan *scan)
 
 /* As long as there is a placeholder ahead, there is a character. */
 int
-shell_check (const char *script, struct compute_error *err)
+shell_check (const char *script, placeholder_fn found, void *user, struct compute_error *err)
 {
-  struct scan scan = { .script = script, .at = script, .levels = { { KIND_CODE, true, 0 } }, .err = err };
+  struct scan scan = {
+    .script = script,
+    .at = script,
+    .levels = { { .kind = KIND_CODE, .at_word_start = true } },
+    .found = found,
+    .user = user,
+    .err = err,
+  };
   int result = 0;
 
   find_next (&scan);

@@ -17,13 +17,13 @@ struct placeholder
   const char *name;
   size_t name_bytes;
   bool is_optional;
+  bool may_be_option; /* a value that starts with - would be an option: it may start a word that no -- protects */
 };
 
-/* Finds the next placeholder at or after offset. */
-bool placeholder_next (const char *script, size_t offset, struct placeholder *ret_placeholder);
+typedef void (*placeholder_fn) (void *user, const struct placeholder *placeholder);
 
-/* Returns 0 when each placeholder stands where single quotes protect it. INVALID: the message shows the place, why it
- * does not, and what to write instead. */
-int shell_check (const char *script, struct compute_error *err);
+/* Returns 0 when each placeholder stands where single quotes protect it; found is told of each, in order, while that is
+ * so. INVALID: the message shows the place, why they do not, and what to write instead. */
+int shell_check (const char *script, placeholder_fn found, void *user, struct compute_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "call.h"
 #include "text.h"
 #include "tool_place.h"
+#include "tool_schema.h"
 
 #include <string.h>
 
@@ -80,8 +81,10 @@ fill (const struct tool *tool, const char *json, GString *script, struct compute
   cJSON *arguments = NULL;
   int result = parse_arguments (json, &arguments, err);
 
+  if (result == 0 && tool->schema != NULL)
+    result = tool_schema_check (tool->schema, arguments, err);
   if (result == 0)
-    result = template_fill (tool->command, arguments, script, err);
+    result = template_fill (tool->template, arguments, script, err);
   cJSON_Delete (arguments);
   return result;
 }

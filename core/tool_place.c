@@ -29,6 +29,12 @@ struct compute_place
   gboolean has_died;   /* the last one */
 };
 
+GHashTable *
+tools_new (void)
+{
+  return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tool_release);
+}
+
 /* ---- Making places ----------------------------------------------------------------------------------------------- */
 
 /* Waits go by the clock that nobody sets. */
@@ -56,7 +62,7 @@ compute_place_adopt (struct compute_handle *handle, const struct compute_config 
       place = g_new0 (struct compute_place, 1);
       place->handle = handle;
       place->config = config_copy (&own.config);
-      place->tools = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tool_release);
+      place->tools = tools_new ();
       pthread_mutex_init (&place->lock, NULL);
       init_made (&place->made);
       *ret_place = place;
@@ -149,9 +155,32 @@ place_handle (const struct compute_place *place)
 /* ---- Tools ------------------------------------------------------------------------------------------------------- */
 
 static void
-tool_clear (gpointer tool)
+tool_clear (gpointer data)
 {
-  template_free (((struct tool *) tool)->command);
+  struct tool *tool = data;
+
+  template_free (tool->template);
+  g_free (tool->command);
+  g_free (tool->description);
+  cJSON_Delete (tool->schema);
+  cJSON_free (tool->parameters);
+}
+
+int
+tool_new (const char *command, int64_t timeout_ms, struct tool **ret_tool, struct compute_error *err)
+{
+  struct template *template;
+  struct tool *tool;
+  int result = template_new (command, &template, err);
+
+  if (result != 0)
+    return result;
+  tool = g_atomic_rc_box_new0 (struct tool);
+  tool->template = template;
+  tool->command = g_strdup (command);
+  tool->timeout_ms = timeout_ms;
+  *ret_tool = tool;
+  return 0;
 }
 
 void
@@ -161,27 +190,45 @@ tool_release (struct tool *tool)
 }
 
 int
+place_check_commands (const struct compute_place *place, struct compute_error *err)
+{
+  if (place->handle != NULL)
+    return 0;
+  return compute_error_set (err, COMPUTE_E_INVALID, 0,
+                            "a tool with a command needs a provider to run on, and this place has none");
+}
+
+void
+place_declare (struct compute_place *place, GHashTable *tools)
+{
+  GHashTableIter iter;
+  gpointer name, tool;
+
+  pthread_mutex_lock (&place->lock);
+  g_hash_table_iter_init (&iter, tools);
+  while (g_hash_table_iter_next (&iter, &name, &tool))
+    g_hash_table_replace (place->tools, g_strdup (name), g_atomic_rc_box_acquire (tool));
+  pthread_mutex_unlock (&place->lock);
+}
+
+int
 compute_place_set_command (struct compute_place *place, const char *tool, const char *command, int64_t timeout_ms,
                            struct compute_error *err)
 {
   struct tool *made = NULL;
-  struct template *template;
   int result = 0;
 
   if (tool == NULL || tool[0] == '\0')
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the tool has no name");
   if (timeout_ms < 0 && timeout_ms != COMPUTE_UNSET)
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "the timeout is negative");
-  if (command != NULL && place->handle == NULL)
-    return compute_error_set (err, COMPUTE_E_INVALID, 0,
-                              "a tool with a command needs a provider to run on, and this place has none");
   if (command != NULL)
     {
-      result = template_new (command, &template, err);
+      result = place_check_commands (place, err);
+      if (result == 0)
+        result = tool_new (command, timeout_ms, &made, err);
       if (result != 0)
         return result;
-      made = g_atomic_rc_box_new0 (struct tool);
-      *made = (struct tool){ template, timeout_ms };
     }
   pthread_mutex_lock (&place->lock);
   if (made != NULL)
@@ -203,6 +250,42 @@ place_hold_tool (struct compute_place *place, const char *name)
     g_atomic_rc_box_acquire (tool);
   pthread_mutex_unlock (&place->lock);
   return tool;
+}
+
+/* Holds all that there are. */
+static GHashTable *
+hold_tools (struct compute_place *place)
+{
+  GHashTable *held = tools_new ();
+  GHashTableIter iter;
+  gpointer name, tool;
+
+  pthread_mutex_lock (&place->lock);
+  g_hash_table_iter_init (&iter, place->tools);
+  while (g_hash_table_iter_next (&iter, &name, &tool))
+    g_hash_table_insert (held, g_strdup (name), g_atomic_rc_box_acquire (tool));
+  pthread_mutex_unlock (&place->lock);
+  return held;
+}
+
+int
+compute_list_tools (struct compute_place *place, compute_tool_fn emit, void *user, struct compute_error *err)
+{
+  g_autoptr (GHashTable) tools = hold_tools (place);
+  g_autoptr (GList) names = g_list_sort (g_hash_table_get_keys (tools), (GCompareFunc) strcmp);
+  int result = 0;
+
+  (void) err; /* emit's own failure is all that can go wrong */
+  for (const GList *name = names; result == 0 && name != NULL; name = name->next)
+    {
+      const struct tool *tool = g_hash_table_lookup (tools, name->data);
+      struct compute_tool_info info = {
+        sizeof info, 0, name->data, tool->description, tool->parameters, tool->command, tool->timeout_ms,
+      };
+
+      result = emit (user, &info);
+    }
+  return result;
 }
 
 /* ---- The instance ------------------------------------------------------------------------------------------------ */

@@ -8,12 +8,28 @@
 
 #include <compute/compute.h>
 
-/* A tool with a command. */
+/* A tool with a command. It does not change, and is freed when nobody holds it. */
 struct tool
 {
-  struct template *command;
+  struct template *template;
+  char *command; /* as declared */
   int64_t timeout_ms;
+  char *description; /* or NULL, as below */
+  cJSON *schema;     /* of the arguments */
+  char *parameters;  /* schema as text */
 };
+
+/* A tool of that command, to be given back with tool_release. Errors: those of a template. */
+int tool_new (const char *command, int64_t timeout_ms, struct tool **ret_tool, struct compute_error *err);
+
+/* INVALID where the place has no provider that could run a command. */
+int place_check_commands (const struct compute_place *place, struct compute_error *err);
+
+/* Tools by name, char * -> struct tool *; holds them. */
+GHashTable *tools_new (void);
+
+/* Declares them all at once. */
+void place_declare (struct compute_place *place, GHashTable *tools);
 
 /* The tool, to be given back with tool_release; NULL when it has no command here. */
 struct tool *place_hold_tool (struct compute_place *place, const char *name);

@@ -279,8 +279,10 @@ extern "C"
    * Declares the command of a tool, or replaces it; NULL: the tool runs locally again. In the command, a shell script,
    * {{NAME}} stands for the argument of that name, as one word or a part of one: it is quoted by itself, whatever its
    * bytes, and never looked at again. {{NAME?}} may be missing, and is nothing then. A string is taken as it is,
-   * anything else as JSON text. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside
-   * quotes, backquotes, comments and wherever else its own quotes would not protect it: the message shows the place.
+   * anything else as JSON text. A string that starts with "-" is refused where it would be an option: at the start of a
+   * word, unless a word -- comes before it in the same simple command ("cat -- {{NAME}}") or it is where a redirection
+   * goes. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside quotes, backquotes,
+   * comments and wherever else its own quotes would not protect it: the message shows the place.
    */
   COMPUTE_API int compute_place_set_command (struct compute_place *place, const char *tool, const char *command,
                                              int64_t timeout_ms, struct compute_error *err);
@@ -294,7 +296,10 @@ extern "C"
   /**
    * Declares the tools of a file, YAML or JSON: a map from each tool's name to a map of description, parameters (the
    * JSON Schema of its arguments), command and timeout (seconds), of which command is required. All of it or, after an
-   * error, nothing. Errors: INVALID, "FILE:LINE: ..."; NOT_FOUND; DENIED; SYSTEM.
+   * error, nothing. Names are 1 to 64 of A-Z a-z 0-9 _ -. Where parameters state properties, the command takes no other
+   * arguments. Of the schema, required, properties, additionalProperties and each property's type and enum are checked
+   * when the tool is called; what else it has is for the model. Errors: INVALID, "FILE:LINE: ..."; NOT_FOUND; DENIED;
+   * SYSTEM.
    */
   COMPUTE_API int compute_place_load_tools (struct compute_place *place, const char *path, struct compute_error *err);
 
@@ -345,8 +350,9 @@ extern "C"
    * called with call->user on the calling thread. *ret_result may be NULL.
    *
    * Errors: TOOL_FAILED, with the tool, the place and how its command ended, whose last words the message has;
-   * UNKNOWN_TOOL, where there is neither a command nor local; INVALID, for arguments that are no object or lack what
-   * the command needs; CANCELLED; and those of compute_provision and compute_execute.
+   * UNKNOWN_TOOL, where there is neither a command nor local; INVALID, for arguments that are no object, lack what the
+   * command needs, would be options or are not what the tool's parameters say; CANCELLED; and those of
+   * compute_provision and compute_execute.
    */
   COMPUTE_API int compute_run_tool (struct compute_place *place, const char *tool, const char *arguments,
                                     compute_local_tool_fn local, compute_text_fn emit, const struct compute_call *call,

@@ -61,6 +61,81 @@ test_values (void)
     }
 }
 
+/* A value that starts with "-" is no option that somebody else has chosen. */
+static void
+test_options (void)
+{
+  static const struct
+  {
+    const char *script;
+    gboolean is_refused;
+  } rows[] = {
+    { "cat {{a}}", TRUE },
+    { "cat -n {{a}}", TRUE },
+    { "cat -- {{a}}", FALSE },
+    { "cat --\t{{b}} x {{a}}", FALSE },
+    { "cat -- \\\n {{a}}", FALSE },
+    { "cat --x {{a}}", TRUE },
+    { "cat x-- {{a}}", TRUE },
+    { "cat -- x; cat {{a}}", TRUE },
+    { "cat -- x | cat {{a}}", TRUE },
+    { "cat -- x &\ncat {{a}}", TRUE },
+    { "cat -- x\ncat {{a}}", TRUE },
+    { "cat -- $(cat {{a}})", TRUE },
+    { "cat -- $(cat x) {{a}}", FALSE },
+    { "cat $(cat -- x) {{a}}", TRUE },
+    { "(cat -- x) {{a}}", TRUE },
+    { "cat -- x 2>&1 {{a}}", FALSE },
+    { "cat > -- {{a}}", TRUE },
+    { "cat < {{a}}", FALSE },
+    { "cat 2>{{a}}", FALSE },
+    { "cat <x {{a}}", TRUE },
+    { "x={{a}}; cat", FALSE },
+    { "cat --file={{a}}", FALSE },
+    { "cat ./{{a}}", FALSE },
+    { "cat {{b}}{{a}}", TRUE },
+    { "cat {{b?}}{{a}}", TRUE },
+    { "cat ''{{a}}", TRUE },
+    { "cat 'x'{{a}}", FALSE },
+    { "cat \"\"{{a}}", TRUE },
+    { "cat \"\\\n\"{{a}}", TRUE },
+    { "cat \"$x\"{{a}}", TRUE },
+    { "cat \"x$x\"{{a}}", FALSE },
+    { "cat $x{{a}}", TRUE },
+    { "cat $@{{a}}", TRUE },
+    { "cat ${x}{{a}}", TRUE },
+    { "cat $(x){{a}}", TRUE },
+    { "cat `x`{{a}}", TRUE },
+    { "cat \\x{{a}}", FALSE },
+    { "{{a}}", TRUE },
+    { "# --\ncat {{a}}", TRUE },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *option = fill (rows[i].script, "{\"a\":\"-n\",\"b\":\"\"}");
+      g_autofree char *number = fill (rows[i].script, "{\"a\":-3,\"b\":\"\"}");
+
+      if (g_str_has_prefix (option, "error: the argument 'a' starts with '-'") != rows[i].is_refused)
+        g_error ("'%s' became '%s'", rows[i].script, option);
+      if (strstr (number, "'-3'") == NULL)
+        g_error ("'%s' became '%s'", rows[i].script, number);
+    }
+}
+
+static void
+test_numbers_are_exact (void)
+{
+  static const char *const bad[] = { "{\"a\":9007199254740993000}", "{\"a\":-1e300}", "{\"a\":1e999}" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autofree char *filled = fill ("echo {{a}}", bad[i]);
+
+      g_assert_cmpstr (filled, ==, "error: the argument 'a' is a number too large to be exact; give it as a string");
+    }
+}
+
 static void
 test_places_that_protect (void)
 {
@@ -301,6 +376,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/template/values", test_values);
+  g_test_add_func ("/template/options", test_options);
+  g_test_add_func ("/template/numbers", test_numbers_are_exact);
   g_test_add_func ("/template/places-that-protect", test_places_that_protect);
   g_test_add_func ("/template/places-that-do-not", test_places_that_do_not);
   g_test_add_func ("/template/no-value-becomes-a-command", test_no_value_becomes_a_command);
