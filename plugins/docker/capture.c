@@ -11,6 +11,7 @@
 
 #define COMMIT_MS (10 * 60 * 1000)
 #define REMOVE_MS 60000
+#define SAYS "{{.Config.User}}\n{{.Config.WorkingDir}}\n{{range .Config.Env}}{{.}}\n{{end}}" /* struct says */
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
@@ -22,25 +23,15 @@ check_name (const char *ref, struct compute_error *err)
   return 0;
 }
 
-/* Takes a word out of a text. */
-static void
-blank (char *text, const char *word)
-{
-  size_t bytes = strlen (word);
-
-  for (char *at; bytes > 0 && (at = strstr (text, word)) != NULL;)
-    memset (at, '.', bytes);
-}
-
 /* ENGINE, with what the docker program said but for the name. */
 static int
 failed (struct answer *answer, const char *ref, const char *what, struct compute_error *err)
 {
   const char *tag = strrchr (ref, ':');
 
-  blank (answer->said, ref);
+  text_blank (answer->said, ref);
   if (tag != NULL)
-    blank (answer->said, tag + 1);
+    text_blank (answer->said, tag + 1);
   return engine_failed (answer, what, err);
 }
 
@@ -115,22 +106,28 @@ capture_remove (struct compute_provider_state *state, const char *ref, const str
 
 /* ---- What the image is to say ------------------------------------------------------------------------------------ */
 
-/* Of the image, from which the container was made, then of the container. */
+/* What an image, or a container, says of itself, line by line. */
+struct says
+{
+  char *user;
+  char *workdir;
+  char *env; /* a line for each variable */
+};
+
+/* The image from which the container was made. */
 struct origin
 {
   struct compute_image image;
-  char *lines; /* what the image says; owned */
-  char *user;
-  char *workdir;
+  char *text; /* of the following; owned */
+  struct says says;
   char *entrypoint; /* JSON */
   char *cmd;        /* JSON */
-  char *env;        /* a line for each variable */
 };
 
 static void
 origin_free (struct origin *origin)
 {
-  free (origin->lines);
+  free (origin->text);
 }
 
 static int
@@ -148,32 +145,40 @@ ask_one (struct compute_provider_state *state, const char *kind, const char *for
   return result;
 }
 
+/* Takes the text apart. */
+static int
+read_says (char *text, struct says *says)
+{
+  says->user = strsep (&text, "\n");
+  says->workdir = strsep (&text, "\n");
+  says->env = text;
+  return text != NULL ? 0 : -1;
+}
+
 static int
 read_origin (struct compute_provider_state *state, const char *image, const struct compute_call *call,
              struct origin *origin, struct compute_error *err)
 {
-  static const char format[] = "{{.Config.User}}\n{{.Config.WorkingDir}}\n{{json .Config.Entrypoint}}\n"
-                               "{{json .Config.Cmd}}\n{{range .Config.Env}}{{.}}\n{{end}}";
+  static const char format[] = "{{json .Config.Entrypoint}}\n{{json .Config.Cmd}}\n" SAYS;
   struct answer answer;
+  char *rest;
   int result = capture_has (state, image, call, &origin->image, err);
 
   if (result == 0)
     result = ask_one (state, "image", format, image, call, &answer, err);
   if (result != 0)
     return result;
-  origin->lines = origin->env = answer.text;
-  origin->user = strsep (&origin->env, "\n");
-  origin->workdir = strsep (&origin->env, "\n");
-  origin->entrypoint = strsep (&origin->env, "\n");
-  origin->cmd = strsep (&origin->env, "\n");
-  if (origin->env != NULL)
+  origin->text = rest = answer.text;
+  origin->entrypoint = strsep (&rest, "\n");
+  origin->cmd = strsep (&rest, "\n");
+  if (read_says (rest, &origin->says) == 0)
     return 0;
   return compute_error_set (err, COMPUTE_E_ENGINE, 0, "the engine did not say what the image is made of");
 }
 
-/* True when a line of the image's is just this variable with this value. */
+/* True when one of the lines is just this one. */
 static int
-says (const char *lines, const char *line)
+has_line (const char *lines, const char *line)
 {
   size_t bytes = strlen (line);
 
@@ -200,7 +205,7 @@ is_secret (const struct compute_capture_request *request, const struct origin *o
       const struct compute_pair *secret = &request->secrets[i];
 
       if (strlen (secret->name) == name_bytes && memcmp (secret->name, line, name_bytes) == 0
-          && (secret->value[0] == '\0' || !says (origin->env, line)))
+          && (secret->value[0] == '\0' || !has_line (origin->says.env, line)))
         return 1;
     }
   return 0;
@@ -246,19 +251,23 @@ add_command (struct words *words, const struct origin *origin)
   words_format (words, "CMD %s", is_none (origin->cmd) ? "[]" : origin->cmd);
 }
 
+/* Empty labels are those of no instance: none can be taken off. */
 static void
-add_changes (struct words *words, const struct origin *origin)
+add_changes (struct words *words, const struct origin *origin, const struct says *says)
 {
   static const char *const labels[]
       = { "boot", "namespace", "pid", "start", "created", "detached", "host", "definition", "image", "workdir" };
 
   add_command (words, origin);
-  words_add (words, "--change");
-  words_format (words, "USER %s", origin->user[0] != '\0' ? origin->user : "\"\"");
-  if (origin->workdir[0] != '\0')
+  if (strcmp (origin->says.user, says->user) != 0)
     {
       words_add (words, "--change");
-      words_format (words, "WORKDIR %s", origin->workdir);
+      words_format (words, "USER %s", origin->says.user[0] != '\0' ? origin->says.user : "0");
+    }
+  if (strcmp (origin->says.workdir, says->workdir) != 0)
+    {
+      words_add (words, "--change");
+      words_format (words, "WORKDIR %s", origin->says.workdir[0] != '\0' ? origin->says.workdir : "/");
     }
   for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
     {
@@ -269,29 +278,88 @@ add_changes (struct words *words, const struct origin *origin)
 
 /* ---- The commit -------------------------------------------------------------------------------------------------- */
 
+/* Makes an image without a name. answer has its id, on a line, and is to be freed. */
 static int
 commit (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
-        const struct origin *origin, char *variables, const struct compute_call *call, struct compute_error *err)
+        const struct origin *origin, const struct says *says, const struct compute_call *call,
+        struct answer *ret_answer, struct compute_error *err)
 {
   struct words words = { 0 };
-  struct answer answer;
   int result;
 
   words_add (&words, "commit");
-  add_changes (&words, origin);
-  add_blanks (&words, request, origin, variables);
+  add_changes (&words, origin, says);
+  add_blanks (&words, request, origin, says->env);
   words_add (&words, "--");
   words_add (&words, instance);
-  words_add (&words, request->ref);
   result = words_check (&words, err);
   if (result == 0)
-    result = engine_ask (state, words.items, COMMIT_MS, call, NULL, NULL, &answer, err);
+    result = engine_ask (state, words.items, COMMIT_MS, call, NULL, NULL, ret_answer, err);
   words_free (&words);
+  if (result == 0 && ret_answer->exit_code != 0)
+    {
+      result = failed (ret_answer, request->ref, "cannot capture the instance", err);
+      answer_free (ret_answer);
+    }
+  if (result == 0)
+    ret_answer->text[strcspn (ret_answer->text, "\n")] = '\0';
+  return result;
+}
+
+/* Some engines keep in an image all that its container was made with, and no change takes it out. */
+static int
+check_clean (struct compute_provider_state *state, const char *image, const struct compute_capture_request *request,
+             const struct compute_call *call, struct compute_error *err)
+{
+  struct answer answer;
+  int result = ask_one (state, "image", "{{json .}}", image, call, &answer, err);
+
+  if (result != 0)
+    return result;
+  for (uint64_t i = 0; i < request->secret_count && result == 0; i++)
+    if (strlen (request->secrets[i].value) >= SECRET_BYTES && strstr (answer.text, request->secrets[i].value) != NULL)
+      result = compute_error_set (err, COMPUTE_E_DENIED, 0,
+                                  "what the image says would hold the value of %.60s: give it in env alone",
+                                  request->secrets[i].name);
+  answer_free (&answer);
+  return result;
+}
+
+static int
+name (struct compute_provider_state *state, const char *image, const char *ref, const struct compute_call *call,
+      struct compute_error *err)
+{
+  const char *const args[] = { "tag", "--", image, ref, NULL };
+  struct answer answer;
+  int result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
+
   if (result != 0)
     return result;
   if (answer.exit_code != 0)
-    result = failed (&answer, request->ref, "cannot capture the instance", err);
+    result = failed (&answer, ref, "cannot name the image", err);
   answer_free (&answer);
+  return result;
+}
+
+/* The image gets its name last: what fails or is cancelled before leaves whatever has it now. */
+static int
+make_image (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
+            const struct origin *origin, const struct says *says, const struct compute_call *call,
+            struct compute_image *ret_image, struct compute_error *err)
+{
+  struct answer made;
+  int result = commit (state, instance, request, origin, says, call, &made, err);
+
+  if (result != 0)
+    return result;
+  result = check_clean (state, made.text, request, call, err);
+  if (result == 0)
+    result = name (state, made.text, request->ref, call, err);
+  if (result == 0)
+    result = capture_has (state, made.text, call, ret_image, err);
+  else
+    (void) capture_remove (state, made.text, NULL, NULL);
+  answer_free (&made);
   return result;
 }
 
@@ -320,24 +388,25 @@ warn_of_mounts (struct compute_provider_state *state, char *mounts)
                 "[docker_compute] what is in %s is not in the capture: it is a volume or a mount", target);
 }
 
-/* answer has the container's image, what it mounts, and its variables. */
+/* text has the container's image, what it mounts, and what it says. */
 static int
 capture_as (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
-            char *answer, const struct compute_call *call, struct compute_capture_result *result,
+            char *text, const struct compute_call *call, struct compute_capture_result *result,
             struct compute_error *err)
 {
   struct origin origin = { .image = COMPUTE_IMAGE_INIT };
-  char *mounts = second_line (answer);
-  char *variables = second_line (mounts);
-  int code = read_origin (state, answer, call, &origin, err);
+  char *mounts = second_line (text);
+  struct says says;
+  int code = read_says (second_line (mounts), &says);
 
+  if (code != 0)
+    return compute_error_set (err, COMPUTE_E_ENGINE, 0, "the engine did not say what the instance is made of");
+  code = read_origin (state, text, call, &origin, err);
   warn_of_mounts (state, mounts);
   if (code == 0)
     code = secrets_search (state, instance, request, call, &result->secrets_found, err);
   if (code == 0)
-    code = commit (state, instance, request, &origin, variables, call, err);
-  if (code == 0)
-    code = capture_has (state, request->ref, call, &result->image, err);
+    code = make_image (state, instance, request, &origin, &says, call, &result->image, err);
   result->base = origin.image;
   origin_free (&origin);
   return code;
@@ -356,8 +425,7 @@ static int
 capture (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
          const struct compute_call *call, struct compute_capture_result *ret_result, struct compute_error *err)
 {
-  static const char format[]
-      = "{{.Image}}\n{{range .Mounts}}{{.Destination}}\t{{end}}\n{{range .Config.Env}}{{.}}\n{{end}}";
+  static const char format[] = "{{.Image}}\n{{range .Mounts}}{{.Destination}}\t{{end}}\n" SAYS;
   struct compute_capture_result result = COMPUTE_CAPTURE_RESULT_INIT;
   struct answer answer;
   int code = check_name (request->ref, err);

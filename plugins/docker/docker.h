@@ -47,6 +47,9 @@ struct words
 void words_add (struct words *words, const char *word);
 COMPUTE_PRINTF (2, 3) void words_format (struct words *words, const char *format, ...);
 
+/* Takes a word out of a text. */
+void text_blank (char *text, const char *word);
+
 int words_check (const struct words *words, struct compute_error *err);
 void words_free (struct words *words);
 
@@ -134,6 +137,8 @@ int capture_has (struct compute_provider_state *state, const char *ref, const st
                  struct compute_image *ret_image, struct compute_error *err);
 
 /* ---- secrets.c ---- */
+
+#define SECRET_BYTES 8 /* a shorter value would be found everywhere */
 
 /* Looks for the values of a request's secrets in the files of an instance; each file with one is logged, or ends the
  * search with DENIED where the request says so. */

@@ -12,7 +12,6 @@
  */
 
 #define SEARCH_MS (10 * 60 * 1000)
-#define SECRET_BYTES 8 /* a shorter value would be found everywhere */
 #define LOOKED_AT (64u * 1024 * 1024)
 
 struct search
@@ -42,9 +41,16 @@ is_anything_looked_for (const struct compute_capture_request *request)
   return 0;
 }
 
+/* The path itself may hold a value. */
 static void
-tell (struct search *search, const char *path, const char *name)
+tell (struct search *search, const char *given, const char *name)
 {
+  char path[300];
+
+  cut_text (path, sizeof path, given);
+  for (uint64_t i = 0; i < search->request->secret_count; i++)
+    if (is_looked_for (&search->request->secrets[i]))
+      text_blank (path, search->request->secrets[i].value);
   search->found++;
   if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) != 0)
     (void) compute_error_set (&search->refused, COMPUTE_E_DENIED, 0, "the value of %.60s is in %.120s", name, path);

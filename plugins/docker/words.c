@@ -38,6 +38,15 @@ words_format (struct words *words, const char *format, ...)
   add_owned (words, word);
 }
 
+void
+text_blank (char *text, const char *word)
+{
+  size_t bytes = strlen (word);
+
+  for (char *at; bytes > 0 && (at = strstr (text, word)) != NULL;)
+    memset (at, '.', bytes);
+}
+
 int
 words_check (const struct words *words, struct compute_error *err)
 {
