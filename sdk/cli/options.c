@@ -31,13 +31,15 @@ struct option
   const char *help;
 };
 
-#define MAKES_PLACE (SUBCOMMAND_RUN | SUBCOMMAND_UP)
+#define MAKES_PLACE (SUBCOMMAND_RUN | SUBCOMMAND_UP | SUBCOMMAND_TOOL)
 #define RUNS_COMMAND (SUBCOMMAND_RUN | SUBCOMMAND_EXEC)
-#define ALL (SUBCOMMAND_PROVIDERS * 2 - 1)
+#define ALL (SUBCOMMAND_TOOL * 2 - 1)
 #define INTO(member) offsetof (struct request, member)
 
 static const struct option options[] = {
   { "--on", "PROVIDER", KIND_TEXT, INTO (on), ALL & ~SUBCOMMAND_PROVIDERS, "the provider, by name" },
+  { "--tools", "FILE", KIND_TEXT, INTO (tools), SUBCOMMAND_TOOL, "the file of tools, YAML or JSON" },
+  { "--list", NULL, KIND_SWITCH, INTO (list), SUBCOMMAND_TOOL, "list the tools and run none" },
   { "-c", "SCRIPT", KIND_SCRIPT, INTO (script), RUNS_COMMAND, "run a shell string instead of a program" },
   { "--image", "IMAGE", KIND_TEXT, INTO (image), MAKES_PLACE, "what to start from, where the provider has images" },
   { "--workdir", "DIR", KIND_TEXT, INTO (workdir), MAKES_PLACE | RUNS_COMMAND, "working directory inside, absolute" },
@@ -210,6 +212,19 @@ check_command (const struct request *request, struct compute_error *err)
 }
 
 static int
+check_tool (const struct request *request, struct compute_error *err)
+{
+  if (request->tools == NULL)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "no file of tools was named; add --tools FILE");
+  if (request->list && request->operands->len > 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "both --list and '%s': give one",
+                              (char *) request->operands->pdata[0]);
+  if (!request->list && request->operands->len == 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "no tool was named; --list lists what there is");
+  return 0;
+}
+
+static int
 check_operands (const struct request *request, struct compute_error *err)
 {
   static const struct
@@ -223,6 +238,7 @@ check_operands (const struct request *request, struct compute_error *err)
     [OPERANDS_ID] = { 1, 1, "no instance was named; give its ID" },
     [OPERANDS_IDS] = { 1, G_MAXUINT, "no instance was named; give its ID" },
     [OPERANDS_FILES] = { 2, 2, "two files are needed: FILE ID:PATH, or ID:PATH FILE" },
+    [OPERANDS_TOOL] = { 0, 2, NULL },
   };
   enum operands operands = request->subcommand->operands;
   guint count = request->operands->len;
@@ -234,7 +250,7 @@ check_operands (const struct request *request, struct compute_error *err)
                               (char *) request->operands->pdata[counts[operands].max], request->subcommand->name);
   if (operands == OPERANDS_COMMAND || operands == OPERANDS_ID_COMMAND)
     return check_command (request, err);
-  return 0;
+  return operands == OPERANDS_TOOL ? check_tool (request, err) : 0;
 }
 
 int

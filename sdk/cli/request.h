@@ -24,7 +24,8 @@ enum operands
   OPERANDS_ID_COMMAND, /* ID, then more options, then as above */
   OPERANDS_ID,
   OPERANDS_IDS,
-  OPERANDS_FILES
+  OPERANDS_FILES,
+  OPERANDS_TOOL /* TOOL [ARGUMENTS]; none with --list */
 };
 
 struct request;
@@ -50,7 +51,8 @@ enum
   SUBCOMMAND_DOWN = 32,
   SUBCOMMAND_REAP = 64,
   SUBCOMMAND_CP = 128,
-  SUBCOMMAND_PROVIDERS = 256
+  SUBCOMMAND_PROVIDERS = 256,
+  SUBCOMMAND_TOOL = 512
 };
 
 /* Names and values, each name once. */
@@ -68,6 +70,7 @@ struct request
   const char *image;
   const char *workdir;
   const char *script; /* -c */
+  const char *tools;  /* the file of tools */
   char **argv;        /* the command's */
   size_t argc;
   GPtrArray *operands;    /* char *: what is neither option nor command */
@@ -78,6 +81,7 @@ struct request
   int64_t timeout_ms; /* or COMPUTE_UNSET, as below */
   int64_t output_limit_bytes;
   bool use_stdin;
+  bool list;
   bool json;
   bool quiet;
   bool help;

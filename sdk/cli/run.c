@@ -8,31 +8,6 @@
 
 #include <string.h>
 
-/* What a command is given, by run through its instance and by exec directly. */
-static struct compute_config
-command_config (const struct request *request)
-{
-  struct compute_config config = COMPUTE_CONFIG_INIT;
-
-  config.workdir = request->workdir;
-  config.env = (const struct compute_pair *) request->env.array->data;
-  config.env_count = request->env.array->len;
-  config.timeout_ms = request->timeout_ms;
-  config.output_limit_bytes = request->output_limit_bytes;
-  return config;
-}
-
-static struct compute_config
-place_config (const struct request *request)
-{
-  struct compute_config config = command_config (request);
-
-  config.image = request->image;
-  config.options = (const struct compute_pair *) request->options.array->data;
-  config.option_count = request->options.array->len;
-  return config;
-}
-
 /* Ends an instance that nobody is to use again, whatever signal came. The command's status stands. */
 static void
 end_instance (struct compute_handle *handle, const char *instance)
@@ -90,7 +65,7 @@ int
 exec_main (const struct request *request, struct compute_registry *registry)
 {
   const char *id = request->operands->pdata[0];
-  struct compute_config config = command_config (request);
+  struct compute_config config = place_command_config (request);
   struct compute_error err = COMPUTE_ERROR_INIT;
   struct compute_handle *handle;
   int status;

@@ -14,5 +14,6 @@ int down_main (const struct request *request, struct compute_registry *registry)
 int reap_main (const struct request *request, struct compute_registry *registry);
 int cp_main (const struct request *request, struct compute_registry *registry);
 int providers_main (const struct request *request, struct compute_registry *registry);
+int tool_main (const struct request *request, struct compute_registry *registry);
 
 #endif
