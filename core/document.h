@@ -32,7 +32,7 @@ struct document;
 struct node
 {
   enum node_kind kind;
-  int line;              /* from 1 */
+  int line;              /* from 1; a map's member has its key's */
   const char *text;      /* of a scalar, as it stands */
   const char *key;       /* of a map's member; NULL elsewhere */
   struct node **members; /* of a list or a map, in order */

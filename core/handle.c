@@ -15,6 +15,7 @@ struct compute_handle
 {
   const struct compute_provider *provider;
   struct compute_provider_state *state;
+  const struct compute_host *host; /* NULL: the caller opened the state itself */
   char *name;
   gboolean owns_state;
 };
@@ -56,6 +57,7 @@ handle_open (const struct compute_provider *provider, const char *name, const st
   if (rc != 0)
     return rc;
   *ret_handle = handle_new (provider, state, name);
+  (*ret_handle)->host = host;
   (*ret_handle)->owns_state = TRUE;
   return 0;
 }
@@ -87,6 +89,20 @@ const struct compute_provider *
 compute_get_provider (const struct compute_handle *handle)
 {
   return handle != NULL ? handle->provider : NULL;
+}
+
+void
+handle_log (const struct compute_handle *handle, uint32_t level, const char *format, ...)
+{
+  g_autofree char *line = NULL;
+  va_list args;
+
+  if (handle->host == NULL || !COMPUTE_HAS (handle->host, log))
+    return;
+  va_start (args, format);
+  line = g_strdup_vprintf (format, args);
+  va_end (args);
+  handle->host->log (handle->host->context, level, line);
 }
 
 /* compute_resolve gives NULL where no provider was asked for. */
@@ -349,4 +365,59 @@ compute_get (struct compute_handle *handle, const char *instance, const char *pa
   if (rc == 0)
     result_give (ret_info, &info, sizeof info);
   return rc;
+}
+
+/* ---- compute.capture/1 ----------------------------------------------------------------------------------------- */
+
+const struct compute_capture *
+handle_captures (const struct compute_handle *handle)
+{
+  const struct compute_provider *provider = handle->provider;
+  const struct compute_capture *captures
+      = COMPUTE_HAS (provider, get_extension) ? provider->get_extension (COMPUTE_CAPTURE_ID) : NULL;
+
+  if (captures == NULL || !COMPUTE_HAS (captures, capture) || !COMPUTE_HAS (captures, has)
+      || !COMPUTE_HAS (captures, remove))
+    return NULL;
+  return captures;
+}
+
+static void
+terminate_image (struct compute_image *image)
+{
+  image->id[sizeof image->id - 1] = '\0';
+  image->platform[sizeof image->platform - 1] = '\0';
+}
+
+int
+handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
+                const struct compute_call *call, struct compute_capture_result *ret_result, struct compute_error *err)
+{
+  struct compute_error local = COMPUTE_ERROR_INIT;
+  int rc = handle_captures (handle)->capture (handle->state, instance, request, call, ret_result, &local);
+
+  terminate_image (&ret_result->base);
+  terminate_image (&ret_result->image);
+  return finish (handle->name, "capture", rc, &local, err);
+}
+
+int
+handle_has (struct compute_handle *handle, const char *ref, const struct compute_call *call,
+            struct compute_image *ret_image, struct compute_error *err)
+{
+  struct compute_error local = COMPUTE_ERROR_INIT;
+  int rc = handle_captures (handle)->has (handle->state, ref, call, ret_image, &local);
+
+  terminate_image (ret_image);
+  return finish (handle->name, "has", rc, &local, err);
+}
+
+int
+handle_remove (struct compute_handle *handle, const char *ref, const struct compute_call *call,
+               struct compute_error *err)
+{
+  struct compute_error local = COMPUTE_ERROR_INIT;
+
+  return finish (handle->name, "remove", handle_captures (handle)->remove (handle->state, ref, call, &local), &local,
+                 err);
 }

@@ -9,4 +9,17 @@
 int handle_open (const struct compute_provider *provider, const char *name, const struct compute_host *host,
                  struct compute_handle **ret_handle, struct compute_error *err);
 
+/* One line to the log of the handle's host application; dropped where there is none. */
+void handle_log (const struct compute_handle *handle, uint32_t level, const char *format, ...) COMPUTE_PRINTF (3, 4);
+
+/* compute.capture/1, NULL where the provider has none; the three calls need it. Errors: those of provider.h. */
+const struct compute_capture *handle_captures (const struct compute_handle *handle);
+int handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
+                    const struct compute_call *call, struct compute_capture_result *ret_result,
+                    struct compute_error *err);
+int handle_has (struct compute_handle *handle, const char *ref, const struct compute_call *call,
+                struct compute_image *ret_image, struct compute_error *err);
+int handle_remove (struct compute_handle *handle, const char *ref, const struct compute_call *call,
+                   struct compute_error *err);
+
 #endif

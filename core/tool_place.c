@@ -19,12 +19,14 @@ struct compute_place
   gboolean owns_handle;
   struct compute_config *config;
 
-  pthread_mutex_t lock; /* of what follows */
-  pthread_cond_t made;  /* is_making has ended */
-  gboolean is_making;   /* one caller makes the instance, the others wait */
-  GHashTable *tools;    /* name -> struct tool * */
-  char instance[64];    /* "": none */
-  gboolean has_died;    /* the last one */
+  pthread_mutex_t lock;                          /* of what follows */
+  const struct compute_environment *environment; /* NULL: config alone */
+  uint32_t prepare_flags;
+  pthread_cond_t made; /* is_making has ended */
+  gboolean is_making;  /* one caller makes the instance, the others wait */
+  GHashTable *tools;   /* name -> struct tool * */
+  char instance[64];   /* "": none */
+  gboolean has_died;   /* the last one */
 };
 
 GHashTable *
@@ -121,6 +123,21 @@ compute_place_close (struct compute_place *place)
   pthread_cond_destroy (&place->made);
   pthread_mutex_destroy (&place->lock);
   g_free (place);
+}
+
+int
+compute_place_set_environment (struct compute_place *place, const struct compute_environment *environment,
+                               uint32_t flags, struct compute_error *err)
+{
+  if ((flags & ~COMPUTE_PREPARE_REFUSE_SECRETS) != 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown flags 0x%x", flags);
+  if (environment != NULL && place->handle == NULL)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "an environment needs a provider, and this place has none");
+  pthread_mutex_lock (&place->lock);
+  place->environment = environment;
+  place->prepare_flags = flags;
+  pthread_mutex_unlock (&place->lock);
+  return 0;
 }
 
 const char *
@@ -301,13 +318,29 @@ wait_for_turn (struct compute_place *place, const struct compute_call *call, str
   return 0;
 }
 
+static int
+provision (struct compute_place *place, const struct compute_call *call, struct compute_instance *ret_instance,
+           struct compute_error *err)
+{
+  const struct compute_environment *environment;
+  uint32_t flags;
+
+  pthread_mutex_lock (&place->lock);
+  environment = place->environment;
+  flags = place->prepare_flags;
+  pthread_mutex_unlock (&place->lock);
+  if (environment == NULL)
+    return compute_provision (place->handle, place->config, call, ret_instance, err);
+  return compute_prepare (place->handle, environment, place->config, flags, call, ret_instance, NULL, err);
+}
+
 /* By the caller whose turn it is. */
 static int
 make_instance (struct compute_place *place, const struct compute_call *call, char id[64], uint32_t *ret_flags,
                struct compute_error *err)
 {
   struct compute_instance made = COMPUTE_INSTANCE_INIT;
-  int result = compute_provision (place->handle, place->config, call, &made, err);
+  int result = provision (place, call, &made, err);
 
   pthread_mutex_lock (&place->lock);
   if (result == 0)

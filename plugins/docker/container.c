@@ -91,8 +91,6 @@ add_runner (struct words *words, const struct compute_provider_state *state, int
     words_add (words, "type=volume,target=" FOLDER_INSIDE);
   else
     words_format (words, "type=bind,source=%s,target=" RUNNER_INSIDE ",readonly", state->runner_path);
-  words_add (words, "--entrypoint");
-  words_add (words, RUNNER_INSIDE);
 }
 
 /* The runner makes the working directory, wherever it may: podman knows no "--workdir" that is not there yet. Where
@@ -159,7 +157,11 @@ container_words (struct words *words, const struct compute_provider_state *state
   add_limits (words, config);
   for (uint64_t i = 0; i < config->option_count; i++)
     words_add (words, config->options[i].value); /* an argument stays one argument */
+  /* The runner is the command, not the entry: a commit can put a command back to what the image says, and no entry. */
+  words_add (words, "--entrypoint");
+  words_add (words, "");
   words_add (words, config->image);
+  words_add (words, RUNNER_INSIDE);
   if (config->flags & COMPUTE_CONFIG_DETACHED)
     {
       words_add (words, "--listen");

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CAPABILITIES (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED | COMPUTE_CAP_ISOLATION)
+#define CAPABILITIES                                                                                                   \
+  (COMPUTE_CAP_EXECUTE | COMPUTE_CAP_FILES | COMPUTE_CAP_DETACHED | COMPUTE_CAP_CAPTURE | COMPUTE_CAP_ISOLATION)
 #define TURNS_MAX 16
 
 COMPUTE_PROVIDER_DEFINE ("docker", DOCKER_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
@@ -69,6 +70,7 @@ docker_open (const struct compute_host *host, struct compute_provider_state **re
 
   if (state == NULL)
     return compute_error_set (err, COMPUTE_E_NO_MEMORY, ENOMEM, "no memory to open docker");
+  state->host = host;
   result = read_settings (state, host, err);
   if (result != 0)
     {
@@ -138,6 +140,12 @@ docker_execute (struct compute_provider_state *state, const char *instance, cons
   return instances_execute (&state->instances, instance, command, config, call, ret_result, err);
 }
 
+static const void *
+docker_get_extension (const char *id)
+{
+  return strcmp (id, COMPUTE_CAPTURE_ID) == 0 ? &docker_capture : slot_get_extension (id);
+}
+
 static const struct compute_provider docker_provider = {
   COMPUTE_PROVIDER_HEADER,
   .name = "docker",
@@ -152,7 +160,7 @@ static const struct compute_provider docker_provider = {
   .shutdown = slot_shutdown,
   .list_instances = slot_list_instances,
   .get_status = slot_get_status,
-  .get_extension = slot_get_extension,
+  .get_extension = docker_get_extension,
 };
 
 int

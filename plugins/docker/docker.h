@@ -23,8 +23,9 @@
 struct compute_provider_state
 {
   struct instances instances; /* first, for the slots of the kit */
-  char *runner_path;          /* "" when none is known */
-  char *program;              /* docker, or what stands for it */
+  const struct compute_host *host;
+  char *runner_path; /* "" when none is known */
+  char *program;     /* docker, or what stands for it */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t free_turn;
@@ -63,9 +64,9 @@ struct answer
   int exit_code;  /* -1: it was killed, or nobody can tell */
 };
 
-/* Runs "docker ARG..." and takes its output, a line at a time to line (NULL: none) as it comes. Returns 0 with an
- * answer to be freed, whatever its exit code. Errors: UNAVAILABLE (no such program), TIMEOUT, CANCELLED, SYSTEM,
- * NO_MEMORY. */
+/* Runs "docker ARG..." and takes its output, as the answer's text or, where there is a line, a line at a time as it
+ * comes. Returns 0 with an answer to be freed, whatever its exit code. Errors: UNAVAILABLE (no such program), TIMEOUT,
+ * CANCELLED, SYSTEM, NO_MEMORY. */
 int engine_ask (struct compute_provider_state *state, const char *const *args, uint32_t limit_ms,
                 const struct compute_call *call, void (*line) (void *user, const char *line), void *user,
                 struct answer *ret_answer, struct compute_error *err);
@@ -123,5 +124,21 @@ int container_remove (struct compute_provider_state *state, const char *id, uint
 
 /* What the engine knows of our containers, whoever made them. */
 extern const struct instances_ops container_ops;
+
+/* ---- capture.c ---- */
+
+extern const struct compute_capture docker_capture;
+
+/* What the engine has under a name, which is not told. Errors: NOT_FOUND; those of engine_ask; ENGINE. */
+int capture_has (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
+                 struct compute_image *ret_image, struct compute_error *err);
+
+/* ---- secrets.c ---- */
+
+/* Looks for the values of a request's secrets in the files of an instance; each file with one is logged, or ends the
+ * search with DENIED where the request says so. */
+int secrets_search (struct compute_provider_state *state, const char *instance,
+                    const struct compute_capture_request *request, const struct compute_call *call, uint32_t *ret_found,
+                    struct compute_error *err);
 
 #endif

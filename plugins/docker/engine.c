@@ -21,7 +21,6 @@ struct asking
   char *text;
   size_t bytes;
   size_t room;
-  size_t line_start;
 };
 
 static int64_t
@@ -64,20 +63,22 @@ engine_give_turn (struct compute_provider_state *state)
 
 /* ---- One call ---------------------------------------------------------------------------------------------------- */
 
+/* Lines that were told make room for more: they may be any number. */
 static void
 tell_lines (struct asking *asking)
 {
-  char *end;
+  char *start = asking->text, *end;
 
   if (asking->line == NULL)
     return;
-  while ((end = strchr (asking->text + asking->line_start, '\n')) != NULL)
+  while ((end = strchr (start, '\n')) != NULL)
     {
       *end = '\0';
-      asking->line (asking->user, asking->text + asking->line_start);
-      *end = '\n';
-      asking->line_start = (size_t) (end - asking->text) + 1;
+      asking->line (asking->user, start);
+      start = end + 1;
     }
+  asking->bytes -= (size_t) (start - asking->text);
+  memmove (asking->text, start, asking->bytes + 1);
 }
 
 /* Returns 1 when more may come, 0 at the end, or an error. */

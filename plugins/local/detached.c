@@ -225,7 +225,7 @@ list_one (const struct compute_provider_state *state, const char *id, compute_in
   if (result == 0)
     return emit (user, &about);
   if (result != COMPUTE_E_NOT_FOUND)
-    local_log (state, COMPUTE_LOG_WARNING, "instance '%s' is left out of the list: %s", id, why.message);
+    host_log (state->host, COMPUTE_LOG_WARNING, "instance '%s' is left out of the list: %s", id, why.message);
   return 0;
 }
 
@@ -241,7 +241,7 @@ list (void *context, compute_instance_fn emit, void *user, const struct compute_
 
   (void) call;
   if (result == COMPUTE_E_DENIED)
-    local_log (state, COMPUTE_LOG_WARNING, "no detached instance is listed: %s", why.message);
+    host_log (state->host, COMPUTE_LOG_WARNING, "no detached instance is listed: %s", why.message);
   if (result == COMPUTE_E_NOT_FOUND || result == COMPUTE_E_DENIED)
     return 0;
   if (result != 0)

@@ -9,20 +9,6 @@
 
 COMPUTE_PROVIDER_DEFINE ("local", LOCAL_VERSION, "libcompute", "MIT", "", CAPABILITIES, 0);
 
-void
-local_log (const struct compute_provider_state *state, uint32_t level, const char *format, ...)
-{
-  char line[512];
-  va_list args;
-
-  if (state->host->log == NULL)
-    return;
-  va_start (args, format);
-  vsnprintf (line, sizeof line, format, args);
-  va_end (args);
-  state->host->log (state->host->context, level, line);
-}
-
 static int
 local_open (const struct compute_host *host, struct compute_provider_state **ret_state, struct compute_error *err)
 {

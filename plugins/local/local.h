@@ -19,11 +19,6 @@ struct compute_provider_state
 
 #define ID_PREFIX "local-"
 
-/* ---- local.c ---- */
-
-COMPUTE_PRINTF (3, 4)
-void local_log (const struct compute_provider_state *state, uint32_t level, const char *format, ...);
-
 /* ---- check.c ---- */
 
 /* Refuses what this provider cannot honour. */

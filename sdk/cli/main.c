@@ -30,6 +30,11 @@ static const struct subcommand subcommands[] = {
     "copy a file into an instance, or out of it",
     "A relative PATH starts at the instance's workdir. FILE may be - for stdin or\n"
     "stdout; one with a colon is written ./a:b.\n" },
+  { "env", SUBCOMMAND_ENV, OPERANDS_ACTION_FILE, env_main, "show|hash|check [FILE] [OPTION]...",
+    "show an environment, its definition hash, or whether it is right",
+    "Without FILE it is " COMPUTE_ENVIRONMENT_FILE " of this folder or one above.\n" },
+  { "captures", SUBCOMMAND_CAPTURES, OPERANDS_ACTION, captures_main, "list|prune|explain [OPTION]...",
+    "list or remove kept environments, or say why one is not used", NULL },
   { "providers", SUBCOMMAND_PROVIDERS, OPERANDS_NONE, providers_main, "[OPTION]...",
     "list the providers, and why one is not available", NULL },
   { "tool", SUBCOMMAND_TOOL, OPERANDS_TOOL, tool_main, "--on PROVIDER --tools FILE [OPTION]... TOOL [ARGUMENTS]",

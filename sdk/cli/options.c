@@ -33,24 +33,33 @@ struct option
 
 #define MAKES_PLACE (SUBCOMMAND_RUN | SUBCOMMAND_UP | SUBCOMMAND_TOOL)
 #define RUNS_COMMAND (SUBCOMMAND_RUN | SUBCOMMAND_EXEC)
+#define NAMES_ENVIRONMENT (MAKES_PLACE | SUBCOMMAND_CAPTURES)
+#define DEFINES (MAKES_PLACE | SUBCOMMAND_ENV | SUBCOMMAND_CAPTURES)
 #define ALL (SUBCOMMAND_TOOL * 2 - 1)
 #define INTO(member) offsetof (struct request, member)
 
 static const struct option options[] = {
-  { "--on", "PROVIDER", KIND_TEXT, INTO (on), ALL & ~SUBCOMMAND_PROVIDERS, "the provider, by name" },
+  { "--on", "PROVIDER", KIND_TEXT, INTO (on), ALL & ~(SUBCOMMAND_PROVIDERS | SUBCOMMAND_ENV), "the provider, by name" },
   { "--tools", "FILE", KIND_TEXT, INTO (tools), SUBCOMMAND_TOOL, "the file of tools, YAML or JSON" },
   { "--list", NULL, KIND_SWITCH, INTO (list), SUBCOMMAND_TOOL, "list the tools and run none" },
   { "-c", "SCRIPT", KIND_SCRIPT, INTO (script), RUNS_COMMAND, "run a shell string instead of a program" },
-  { "--image", "IMAGE", KIND_TEXT, INTO (image), MAKES_PLACE, "what to start from, where the provider has images" },
-  { "--workdir", "DIR", KIND_TEXT, INTO (workdir), MAKES_PLACE | RUNS_COMMAND, "working directory inside, absolute" },
-  { "--env", "NAME=VALUE", KIND_ENV, INTO (env), MAKES_PLACE | RUNS_COMMAND,
+  { "--image", "IMAGE", KIND_TEXT, INTO (image), DEFINES, "what to start from, where the provider has images" },
+  { "--workdir", "DIR", KIND_TEXT, INTO (workdir), DEFINES | RUNS_COMMAND, "working directory inside, absolute" },
+  { "--env", "NAME=VALUE", KIND_ENV, INTO (env), DEFINES | RUNS_COMMAND,
     "set a variable; NAME alone passes on its value here" },
-  { "--env-file", "FILE", KIND_ENV_FILE, INTO (env_files), MAKES_PLACE | RUNS_COMMAND, "set variables, one a line" },
+  { "--env-file", "FILE", KIND_ENV_FILE, INTO (env_files), DEFINES | RUNS_COMMAND, "set variables, one a line" },
   { "--timeout", "SECONDS", KIND_SECONDS, INTO (timeout_ms), MAKES_PLACE | RUNS_COMMAND,
     "end a command after this long (60; 0: never)" },
   { "--max-output", "BYTES", KIND_BYTES, INTO (output_limit_bytes), MAKES_PLACE | RUNS_COMMAND,
     "keep so much of each stream (10M; 0: all)" },
-  { "--option", "NAME=VALUE", KIND_PAIR, INTO (options), MAKES_PLACE, "an option of the provider's own" },
+  { "--option", "NAME=VALUE", KIND_PAIR, INTO (options), DEFINES, "an option of the provider's own" },
+  { "--environment", "FILE", KIND_TEXT, INTO (environment), NAMES_ENVIRONMENT,
+    "how to prepare it (" COMPUTE_ENVIRONMENT_FILE ")" },
+  { "--no-environment", NULL, KIND_SWITCH, INTO (no_environment), MAKES_PLACE, "look for no such file" },
+  { "--refuse-secrets", NULL, KIND_SWITCH, INTO (refuse_secrets), MAKES_PLACE,
+    "capture nothing that holds a value of env in a file" },
+  { "--older-than", "DAYS", KIND_SECONDS, INTO (older_than_days), SUBCOMMAND_CAPTURES,
+    "prune what was not used for so long (14)" },
   { "--stdin", NULL, KIND_SWITCH, INTO (use_stdin), RUNS_COMMAND,
     "give the command this input; it has none otherwise" },
   { "--json", NULL, KIND_SWITCH, INTO (json), ALL, "print one JSON object" },
@@ -67,6 +76,7 @@ request_init (struct request *request, const struct subcommand *subcommand)
     .operands = g_ptr_array_new (),
     .paths = g_ptr_array_new_with_free_func (g_free),
     .timeout_ms = COMPUTE_UNSET,
+    .older_than_days = COMPUTE_UNSET,
     .output_limit_bytes = COMPUTE_UNSET,
   };
   pairs_init (&request->env);
@@ -237,6 +247,8 @@ check_operands (const struct request *request, struct compute_error *err)
     [OPERANDS_ID_COMMAND] = { 1, 1, "no instance was named; give its ID, then the command" },
     [OPERANDS_ID] = { 1, 1, "no instance was named; give its ID" },
     [OPERANDS_IDS] = { 1, G_MAXUINT, "no instance was named; give its ID" },
+    [OPERANDS_ACTION] = { 1, 1, "nothing was asked for; give list, prune or explain" },
+    [OPERANDS_ACTION_FILE] = { 1, 2, "nothing was asked for; give show, hash or check" },
     [OPERANDS_FILES] = { 2, 2, "two files are needed: FILE ID:PATH, or ID:PATH FILE" },
     [OPERANDS_TOOL] = { 0, 2, NULL },
   };

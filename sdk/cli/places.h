@@ -13,10 +13,6 @@ void place_show_progress (const struct request *request, const struct compute_pr
 /* The providers to ask, char *: the one of --on, otherwise all there are. NULL on failure. */
 GPtrArray *place_names (const struct request *request, struct compute_registry *registry, struct compute_error *err);
 
-/* What a command is given, and what an instance is made from; borrowed from the request. */
-struct compute_config place_command_config (const struct request *request);
-struct compute_config place_config (const struct request *request);
-
 /* Without --on, nothing runs anywhere: says what could have been named. Always fails. */
 int place_unnamed (struct compute_registry *registry, struct compute_error *err);
 

@@ -24,6 +24,8 @@ enum operands
   OPERANDS_ID_COMMAND, /* ID, then more options, then as above */
   OPERANDS_ID,
   OPERANDS_IDS,
+  OPERANDS_ACTION,
+  OPERANDS_ACTION_FILE, /* ACTION [FILE] */
   OPERANDS_FILES,
   OPERANDS_TOOL /* TOOL [ARGUMENTS]; none with --list */
 };
@@ -52,7 +54,9 @@ enum
   SUBCOMMAND_REAP = 64,
   SUBCOMMAND_CP = 128,
   SUBCOMMAND_PROVIDERS = 256,
-  SUBCOMMAND_TOOL = 512
+  SUBCOMMAND_ENV = 512,
+  SUBCOMMAND_CAPTURES = 1024,
+  SUBCOMMAND_TOOL = 2048
 };
 
 /* Names and values, each name once. */
@@ -70,8 +74,9 @@ struct request
   const char *image;
   const char *workdir;
   const char *script; /* -c */
-  const char *tools;  /* the file of tools */
-  char **argv;        /* the command's */
+  const char *environment;
+  const char *tools; /* the file of tools */
+  char **argv;       /* the command's */
   size_t argc;
   GPtrArray *operands;    /* char *: what is neither option nor command */
   GPtrArray *paths;       /* char *, absolute, owned */
@@ -80,6 +85,9 @@ struct request
   struct pairs options;
   int64_t timeout_ms; /* or COMPUTE_UNSET, as below */
   int64_t output_limit_bytes;
+  int64_t older_than_days; /* in thousandths */
+  bool no_environment;
+  bool refuse_secrets;
   bool use_stdin;
   bool list;
   bool json;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "environment.h"
 #include "json.h"
 #include "output.h"
 #include "places.h"
@@ -20,6 +22,7 @@
 struct tools
 {
   const struct request *request;
+  struct compute_environment *environment; /* or NULL */
   struct compute_handle *handle;
   struct compute_place *place;
 };
@@ -33,12 +36,13 @@ tools_close (struct tools *tools)
     report_warning ("the instance was not ended: %s", err.message);
   compute_place_close (tools->place);
   compute_close (tools->handle);
+  compute_environment_close (tools->environment);
 }
 
 static int
 tools_open (struct tools *tools, struct compute_registry *registry, const char *provider, struct compute_error *err)
 {
-  struct compute_config config = place_config (tools->request);
+  struct compute_config config = config_of_place (tools->request);
   int rc = compute_resolve (registry, provider, &tools->handle, err);
 
   if (rc == 0)
@@ -320,23 +324,40 @@ call_tool (const struct tools *tools)
   return run_tool (tools, tool, arguments);
 }
 
-int
-tool_main (const struct request *request, struct compute_registry *registry)
+/* The provider that --on names, or the environment does. */
+static int
+open_named (struct tools *tools, struct compute_registry *registry)
 {
-  struct tools tools = { .request = request };
+  const struct request *request = tools->request;
+  const char *on = request->on;
   struct compute_error err = COMPUTE_ERROR_INIT;
-  int status;
+  int rc = environment_open (request, &tools->environment, &err);
 
-  if (request->list)
-    return list_tools (request, registry);
-  if (request->on == NULL)
+  if (rc == 0 && on == NULL && tools->environment != NULL)
+    on = compute_environment_backend (tools->environment);
+  if (rc == 0 && on == NULL)
     {
       (void) place_unnamed (registry, &err);
       return report_usage (request, &err);
     }
-  if (tools_open (&tools, registry, request->on, &err) != 0)
-    status = report_failure (request, request->on, &err);
-  else
+  if (rc == 0)
+    rc = tools_open (tools, registry, on, &err);
+  if (rc == 0)
+    rc = compute_place_set_environment (tools->place, tools->environment,
+                                        request->refuse_secrets ? COMPUTE_PREPARE_REFUSE_SECRETS : 0, &err);
+  return rc != 0 ? report_failure (request, on, &err) : STATUS_OK;
+}
+
+int
+tool_main (const struct request *request, struct compute_registry *registry)
+{
+  struct tools tools = { .request = request };
+  int status;
+
+  if (request->list)
+    return list_tools (request, registry);
+  status = open_named (&tools, registry);
+  if (status == STATUS_OK)
     status = call_tool (&tools);
   tools_close (&tools);
   return status;

@@ -150,6 +150,11 @@ int slot_get_status (struct compute_provider_state *state, const char *instance,
 /* COMPUTE_FILES_ID. */
 const void *slot_get_extension (const char *id);
 
+/* ---- log.c ---- */
+
+/* One line to the host application, cut where it is over 511 bytes; dropped where it has no log. */
+COMPUTE_PRINTF (3, 4) void host_log (const struct compute_host *host, uint32_t level, const char *format, ...);
+
 /* ---- setting.c ---- */
 
 /* A setting's value, the caller's to free; a copy of fallback where there is none; NULL without memory. */

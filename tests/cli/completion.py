@@ -13,7 +13,7 @@ import program
 import tap
 from program import HOME, SOURCES, Up, compute
 
-SUBCOMMANDS = "run up exec ps status down reap cp providers tool".split()
+SUBCOMMANDS = "run up exec ps status down reap cp env captures providers tool".split()
 BIN = HOME / "bin"
 BIN.mkdir()
 (BIN / "compute").symlink_to(program.COMPUTE)

@@ -10,7 +10,7 @@ import time
 import tap
 from program import HOME, compute, expect, expect_error, living, odd, run, start, until
 
-MEMBERS = "stdout stderr exitCode timedOut durationMs outcome signal truncated bytes usage provider instance".split()
+MEMBERS = "stdout stderr exitCode timedOut durationMs outcome signal truncated bytes usage provider instance environment".split()
 
 
 def run_json(*words, status=0, **options):

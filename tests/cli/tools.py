@@ -66,6 +66,14 @@ def test_an_instance_is_made_as_options_say_and_ended():
     assert compute("ps", "--json").json["instances"] == []
 
 
+def test_an_environment_prepares_the_instance_and_says_nothing_in_the_tools_name():
+    path = HOME / "environment.yaml"
+    path.write_text("backend: local\nsetup: [echo noise; echo noise >&2]\nenv: {NAME: prepared}\n")
+    ended = expect(tool("--environment", str(path), "--workdir", str(HOME / "prepared"), "here"), 0)
+    assert ended.out == f"{HOME / 'prepared'}\nprepared\n".encode() and b"\nnoise" not in ended.err, ended
+    expect(tool("--on", "local", "--no-environment", "greet", '{"who":"x"}'), 0, b"hello-x\n", b"")
+
+
 def test_wrong_arguments_run_nothing():
     expect_error(local("greet"), 2, "the argument 'who' is missing")
     expect_error(local("greet", '{"who":null}'), 2, "the argument 'who' is missing")

@@ -5,7 +5,7 @@ import program
 import tap
 from program import compute, expect, expect_error, run
 
-SUBCOMMANDS = "run up exec ps status down reap cp providers tool".split()
+SUBCOMMANDS = "run up exec ps status down reap cp env captures providers tool".split()
 
 
 def test_no_subcommand_points_to_help():

@@ -313,10 +313,12 @@ def test_the_readme_shows_what_happens():
     commands = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
     assert commands
     path = f"{os.path.dirname(os.path.abspath(COMPUTE))}:{os.environ['PATH']}"
-    for command, output in commands:
-        done = subprocess.run(["sh", "-c", command], env=os.environ | engine().env | {"PATH": path}, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
-        assert (done.returncode, done.stdout) == (0, output), command
+    with tempfile.TemporaryDirectory() as folder:
+        env = os.environ | engine().env | {"PATH": path, "HOME": folder}
+        for command, output in commands:
+            done = subprocess.run(["sh", "-c", command], env=env, cwd=folder, text=True, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, check=False)
+            assert (done.returncode, done.stdout) == (0, output), (command, done)
 
 
 # With podman, only the cases in which the engine has a part: how a container ends, who ends it and who finds it, and

@@ -143,7 +143,8 @@ extern "C"
 #define COMPUTE_ENVIRONMENT_FILE ".praisonai/environment.yaml"
 
   /* Looks for COMPUTE_ENVIRONMENT_FILE in a folder (NULL: the working directory) and in those above, and writes its
-   * path. Errors: NOT_FOUND, which is no mishap; SYSTEM; INVALID, when the buffer is too small. */
+   * path. Errors: NOT_FOUND, which is no mishap; DENIED, when others than the user and root could have written it;
+   * INVALID, when the buffer is too small. */
   COMPUTE_API int compute_environment_find (const char *folder, char *buffer, uint64_t buffer_bytes,
                                             struct compute_error *err);
 

@@ -24,7 +24,7 @@ struct host
 };
 
 static void
-host_log (void *context, uint32_t level, const char *line)
+take_log (void *context, uint32_t level, const char *line)
 {
   struct host *host = context;
 
@@ -57,7 +57,7 @@ host_new (const char *subfolder)
                                        .abi_major = COMPUTE_ABI_MAJOR,
                                        .abi_minor = COMPUTE_ABI_MINOR,
                                        .context = host,
-                                       .log = host_log,
+                                       .log = take_log,
                                        .config_get = host_config_get };
   host->log = g_string_new (NULL);
   host->runtime = g_build_filename (folder, subfolder, NULL);

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "docker.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/*
+ * compute.capture/1: an instance becomes an image by "docker commit". What our own start has put into the container's
+ * configuration is put back to what its image says. The name of a capture is never told: it binds secrets.
+ */
+
+#define COMMIT_MS (10 * 60 * 1000)
+#define REMOVE_MS 60000
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+static int
+check_name (const char *ref, struct compute_error *err)
+{
+  if (ref == NULL || ref[0] == '\0' || ref[0] == '-')
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "that is no name of an image");
+  return 0;
+}
+
+/* Takes a word out of a text. */
+static void
+blank (char *text, const char *word)
+{
+  size_t bytes = strlen (word);
+
+  for (char *at; bytes > 0 && (at = strstr (text, word)) != NULL;)
+    memset (at, '.', bytes);
+}
+
+/* ENGINE, with what the docker program said but for the name. */
+static int
+failed (struct answer *answer, const char *ref, const char *what, struct compute_error *err)
+{
+  const char *tag = strrchr (ref, ':');
+
+  blank (answer->said, ref);
+  if (tag != NULL)
+    blank (answer->said, tag + 1);
+  return engine_failed (answer, what, err);
+}
+
+/* ---- Images ------------------------------------------------------------------------------------------------------ */
+
+static int
+read_image (char *line, struct compute_image *ret_image)
+{
+  char *rest = line;
+  const char *id = strsep (&rest, "\t");
+  const char *platform = strsep (&rest, "\t");
+
+  if (platform == NULL || rest == NULL)
+    return -1;
+  ret_image->bytes = strtoull (rest, NULL, 10);
+  cut_text (ret_image->id, sizeof ret_image->id, id);
+  cut_text (ret_image->platform, sizeof ret_image->platform, platform);
+  return 0;
+}
+
+int
+capture_has (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
+             struct compute_image *ret_image, struct compute_error *err)
+{
+  const char *const args[]
+      = { "image", "inspect", "--format", "{{.Id}}\t{{.Os}}/{{.Architecture}}\t{{.Size}}", "--", ref, NULL };
+  struct answer answer;
+  int result = check_name (ref, err);
+
+  if (result == 0)
+    result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 && image_is_missing (answer.said))
+    result = compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "the engine has no such image");
+  else if (answer.exit_code != 0 || read_image (answer.text, ret_image) != 0)
+    result = failed (&answer, ref, "cannot look at the image", err);
+  answer_free (&answer);
+  return result;
+}
+
+static int
+is_in_use (const char *said)
+{
+  static const char *const words[] = { "is using its referenced image", "is being used by", "in use by" };
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr (said, words[i]) != NULL)
+      return 1;
+  return 0;
+}
+
+static int
+capture_remove (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
+                struct compute_error *err)
+{
+  const char *const args[] = { "rmi", "--", ref, NULL };
+  struct answer answer;
+  int result = check_name (ref, err);
+
+  if (result == 0)
+    result = engine_ask (state, args, REMOVE_MS, call, NULL, NULL, &answer, err);
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0 && is_in_use (answer.said))
+    result = compute_error_set (err, COMPUTE_E_BUSY, 0, "a container uses it");
+  else if (answer.exit_code != 0 && !image_is_missing (answer.said))
+    result = failed (&answer, ref, "cannot remove the image", err);
+  answer_free (&answer);
+  return result;
+}
+
+/* ---- What the image is to say ------------------------------------------------------------------------------------ */
+
+/* Of the image, from which the container was made, then of the container. */
+struct origin
+{
+  struct compute_image image;
+  char *lines; /* what the image says; owned */
+  char *user;
+  char *workdir;
+  char *entrypoint; /* JSON */
+  char *cmd;        /* JSON */
+  char *env;        /* a line for each variable */
+};
+
+static void
+origin_free (struct origin *origin)
+{
+  free (origin->lines);
+}
+
+static int
+ask_one (struct compute_provider_state *state, const char *kind, const char *format, const char *name,
+         const struct compute_call *call, struct answer *ret_answer, struct compute_error *err)
+{
+  const char *const args[] = { kind, "inspect", "--format", format, "--", name, NULL };
+  int result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, ret_answer, err);
+
+  if (result == 0 && ret_answer->exit_code != 0)
+    {
+      result = engine_failed (ret_answer, "cannot look at the instance", err);
+      answer_free (ret_answer);
+    }
+  return result;
+}
+
+static int
+read_origin (struct compute_provider_state *state, const char *image, const struct compute_call *call,
+             struct origin *origin, struct compute_error *err)
+{
+  static const char format[] = "{{.Config.User}}\n{{.Config.WorkingDir}}\n{{json .Config.Entrypoint}}\n"
+                               "{{json .Config.Cmd}}\n{{range .Config.Env}}{{.}}\n{{end}}";
+  struct answer answer;
+  int result = capture_has (state, image, call, &origin->image, err);
+
+  if (result == 0)
+    result = ask_one (state, "image", format, image, call, &answer, err);
+  if (result != 0)
+    return result;
+  origin->lines = origin->env = answer.text;
+  origin->user = strsep (&origin->env, "\n");
+  origin->workdir = strsep (&origin->env, "\n");
+  origin->entrypoint = strsep (&origin->env, "\n");
+  origin->cmd = strsep (&origin->env, "\n");
+  if (origin->env != NULL)
+    return 0;
+  return compute_error_set (err, COMPUTE_E_ENGINE, 0, "the engine did not say what the image is made of");
+}
+
+/* True when a line of the image's is just this variable with this value. */
+static int
+says (const char *lines, const char *line)
+{
+  size_t bytes = strlen (line);
+
+  for (const char *at = lines; *at != '\0';)
+    {
+      size_t length = strcspn (at, "\n");
+
+      if (length == bytes && memcmp (at, line, bytes) == 0)
+        return 1;
+      at += length + (at[length] == '\n');
+    }
+  return 0;
+}
+
+/* The name alone is to be blanked whatever it says; one that comes with a value, only when the image does not say it.
+ */
+static int
+is_secret (const struct compute_capture_request *request, const struct origin *origin, const char *line)
+{
+  size_t name_bytes = strcspn (line, "=");
+
+  for (uint64_t i = 0; i < request->secret_count; i++)
+    {
+      const struct compute_pair *secret = &request->secrets[i];
+
+      if (strlen (secret->name) == name_bytes && memcmp (secret->name, line, name_bytes) == 0
+          && (secret->value[0] == '\0' || !says (origin->env, line)))
+        return 1;
+    }
+  return 0;
+}
+
+/* lines is what the container says of its variables. */
+static void
+add_blanks (struct words *words, const struct compute_capture_request *request, const struct origin *origin,
+            char *lines)
+{
+  char *line;
+
+  while ((line = strsep (&lines, "\n")) != NULL)
+    if (line[0] != '\0' && is_secret (request, origin, line))
+      {
+        words_add (words, "--change");
+        words_format (words, "ENV %.*s=\"\"", (int) strcspn (line, "="), line);
+      }
+}
+
+static int
+is_none (const char *json)
+{
+  return strcmp (json, "null") == 0 || strcmp (json, "[]") == 0;
+}
+
+/* What a change leaves empty, docker takes from the container, which has no entry of its own but the runner for its
+ * command; beside an entry that is stated, even the empty one, it takes no command. */
+static void
+add_command (struct words *words, const struct origin *origin)
+{
+  if (!is_none (origin->entrypoint))
+    {
+      words_add (words, "--change");
+      words_format (words, "ENTRYPOINT %s", origin->entrypoint);
+    }
+  else if (is_none (origin->cmd))
+    {
+      words_add (words, "--change");
+      words_add (words, "ENTRYPOINT [\"\"]");
+    }
+  words_add (words, "--change");
+  words_format (words, "CMD %s", is_none (origin->cmd) ? "[]" : origin->cmd);
+}
+
+static void
+add_changes (struct words *words, const struct origin *origin)
+{
+  static const char *const labels[]
+      = { "boot", "namespace", "pid", "start", "created", "detached", "host", "definition", "image", "workdir" };
+
+  add_command (words, origin);
+  words_add (words, "--change");
+  words_format (words, "USER %s", origin->user[0] != '\0' ? origin->user : "\"\"");
+  if (origin->workdir[0] != '\0')
+    {
+      words_add (words, "--change");
+      words_format (words, "WORKDIR %s", origin->workdir);
+    }
+  for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+    {
+      words_add (words, "--change");
+      words_format (words, "LABEL compute.%s=\"\"", labels[i]);
+    }
+}
+
+/* ---- The commit -------------------------------------------------------------------------------------------------- */
+
+static int
+commit (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
+        const struct origin *origin, char *variables, const struct compute_call *call, struct compute_error *err)
+{
+  struct words words = { 0 };
+  struct answer answer;
+  int result;
+
+  words_add (&words, "commit");
+  add_changes (&words, origin);
+  add_blanks (&words, request, origin, variables);
+  words_add (&words, "--");
+  words_add (&words, instance);
+  words_add (&words, request->ref);
+  result = words_check (&words, err);
+  if (result == 0)
+    result = engine_ask (state, words.items, COMMIT_MS, call, NULL, NULL, &answer, err);
+  words_free (&words);
+  if (result != 0)
+    return result;
+  if (answer.exit_code != 0)
+    result = failed (&answer, request->ref, "cannot capture the instance", err);
+  answer_free (&answer);
+  return result;
+}
+
+/* The end of the first line, which is cut off. */
+static char *
+second_line (char *text)
+{
+  char *end = text + strcspn (text, "\n");
+
+  if (*end == '\0')
+    return end;
+  *end = '\0';
+  return end + 1;
+}
+
+/* What lies in a mount of somebody's own is not in the container, so it will not be in the image. The runner's is no
+ * one's. */
+static void
+warn_of_mounts (struct compute_provider_state *state, char *mounts)
+{
+  char *target;
+
+  while ((target = strsep (&mounts, "\t")) != NULL)
+    if (target[0] != '\0' && strncmp (target, FOLDER_INSIDE, sizeof FOLDER_INSIDE - 1) != 0)
+      host_log (state->host, COMPUTE_LOG_WARNING,
+                "[docker_compute] what is in %s is not in the capture: it is a volume or a mount", target);
+}
+
+/* answer has the container's image, what it mounts, and its variables. */
+static int
+capture_as (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
+            char *answer, const struct compute_call *call, struct compute_capture_result *result,
+            struct compute_error *err)
+{
+  struct origin origin = { .image = COMPUTE_IMAGE_INIT };
+  char *mounts = second_line (answer);
+  char *variables = second_line (mounts);
+  int code = read_origin (state, answer, call, &origin, err);
+
+  warn_of_mounts (state, mounts);
+  if (code == 0)
+    code = secrets_search (state, instance, request, call, &result->secrets_found, err);
+  if (code == 0)
+    code = commit (state, instance, request, &origin, variables, call, err);
+  if (code == 0)
+    code = capture_has (state, request->ref, call, &result->image, err);
+  result->base = origin.image;
+  origin_free (&origin);
+  return code;
+}
+
+static void
+tell_capture (const struct compute_call *call)
+{
+  struct compute_progress progress = { .size = sizeof progress, .step = "capture" };
+
+  if (call != NULL && call->progress != NULL)
+    call->progress (call->user, &progress);
+}
+
+static int
+capture (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
+         const struct compute_call *call, struct compute_capture_result *ret_result, struct compute_error *err)
+{
+  static const char format[]
+      = "{{.Image}}\n{{range .Mounts}}{{.Destination}}\t{{end}}\n{{range .Config.Env}}{{.}}\n{{end}}";
+  struct compute_capture_result result = COMPUTE_CAPTURE_RESULT_INIT;
+  struct answer answer;
+  int code = check_name (request->ref, err);
+
+  if (code == 0 && !is_instance_id (ID_PREFIX, instance))
+    code = no_instance (instance, err);
+  if (code != 0)
+    return code;
+  tell_capture (call);
+  code = ask_one (state, "container", format, instance, call, &answer, err);
+  if (code != 0)
+    return code;
+  code = capture_as (state, instance, request, answer.text, call, &result, err);
+  answer_free (&answer);
+  result.size = ret_result->size;
+  if (code == 0)
+    memcpy (ret_result, &result, ret_result->size < sizeof result ? ret_result->size : sizeof result);
+  return code;
+}
+
+const struct compute_capture docker_capture = {
+  .size = sizeof (struct compute_capture),
+  .capture = capture,
+  .has = capture_has,
+  .remove = capture_remove,
+};
