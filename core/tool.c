@@ -164,11 +164,13 @@ execute (struct compute_place *place, const struct compute_command *command, con
 {
   struct compute_call call
       = { sizeof call, run->call.cancel_fd, run, take_output, run->call.progress != NULL ? take_progress : NULL };
+  struct compute_call making = call;
 
+  making.output = NULL; /* what preparing the place prints is nothing that the tool has said */
   for (;;)
     {
       struct compute_error why = COMPUTE_ERROR_INIT;
-      int code = place_enter (place, &call, about->instance, &about->flags, err);
+      int code = place_enter (place, &making, about->instance, &about->flags, err);
 
       if (code != 0)
         return code;

@@ -37,6 +37,9 @@ static const struct subcommand subcommands[] = {
     "list or remove kept environments, or say why one is not used", NULL },
   { "providers", SUBCOMMAND_PROVIDERS, OPERANDS_NONE, providers_main, "[OPTION]...",
     "list the providers, and why one is not available", NULL },
+  { "tool", SUBCOMMAND_TOOL, OPERANDS_TOOL, tool_main, "--on PROVIDER --tools FILE [OPTION]... TOOL [ARGUMENTS]",
+    "run a tool of a file in a new instance and end it",
+    "ARGUMENTS is a JSON object, or - for one on stdin; {} where it is left out.\n" LOCAL_NOTE STATUS_NOTE },
 };
 
 static int
@@ -72,6 +75,8 @@ print_subcommand_help (const struct subcommand *subcommand)
   g_string_append_printf (text, "Usage: compute %s %s\n", subcommand->name, subcommand->synopsis);
   if (subcommand->operands == OPERANDS_COMMAND || subcommand->operands == OPERANDS_ID_COMMAND)
     g_string_append_printf (text, "       compute %s ... -c 'SHELL STRING'\n", subcommand->name);
+  if (subcommand->operands == OPERANDS_TOOL)
+    g_string_append_printf (text, "       compute %s --tools FILE --list [OPTION]...\n", subcommand->name);
   g_string_append_printf (text, "\n%c%s.\n\n", g_ascii_toupper (subcommand->summary[0]), subcommand->summary + 1);
   options_describe (subcommand, text);
   if (subcommand->notes != NULL)

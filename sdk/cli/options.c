@@ -31,15 +31,17 @@ struct option
   const char *help;
 };
 
-#define MAKES_PLACE (SUBCOMMAND_RUN | SUBCOMMAND_UP)
+#define MAKES_PLACE (SUBCOMMAND_RUN | SUBCOMMAND_UP | SUBCOMMAND_TOOL)
 #define RUNS_COMMAND (SUBCOMMAND_RUN | SUBCOMMAND_EXEC)
 #define NAMES_ENVIRONMENT (MAKES_PLACE | SUBCOMMAND_CAPTURES)
 #define DEFINES (MAKES_PLACE | SUBCOMMAND_ENV | SUBCOMMAND_CAPTURES)
-#define ALL (SUBCOMMAND_CAPTURES * 2 - 1)
+#define ALL (SUBCOMMAND_TOOL * 2 - 1)
 #define INTO(member) offsetof (struct request, member)
 
 static const struct option options[] = {
   { "--on", "PROVIDER", KIND_TEXT, INTO (on), ALL & ~(SUBCOMMAND_PROVIDERS | SUBCOMMAND_ENV), "the provider, by name" },
+  { "--tools", "FILE", KIND_TEXT, INTO (tools), SUBCOMMAND_TOOL, "the file of tools, YAML or JSON" },
+  { "--list", NULL, KIND_SWITCH, INTO (list), SUBCOMMAND_TOOL, "list the tools and run none" },
   { "-c", "SCRIPT", KIND_SCRIPT, INTO (script), RUNS_COMMAND, "run a shell string instead of a program" },
   { "--image", "IMAGE", KIND_TEXT, INTO (image), DEFINES, "what to start from, where the provider has images" },
   { "--workdir", "DIR", KIND_TEXT, INTO (workdir), DEFINES | RUNS_COMMAND, "working directory inside, absolute" },
@@ -52,7 +54,7 @@ static const struct option options[] = {
     "keep so much of each stream (10M; 0: all)" },
   { "--option", "NAME=VALUE", KIND_PAIR, INTO (options), DEFINES, "an option of the provider's own" },
   { "--environment", "FILE", KIND_TEXT, INTO (environment), NAMES_ENVIRONMENT,
-    "prepare it as this file says (" COMPUTE_ENVIRONMENT_FILE ")" },
+    "how to prepare it (" COMPUTE_ENVIRONMENT_FILE ")" },
   { "--no-environment", NULL, KIND_SWITCH, INTO (no_environment), MAKES_PLACE, "look for no such file" },
   { "--refuse-secrets", NULL, KIND_SWITCH, INTO (refuse_secrets), MAKES_PLACE,
     "capture nothing that holds a value of env in a file" },
@@ -220,6 +222,19 @@ check_command (const struct request *request, struct compute_error *err)
 }
 
 static int
+check_tool (const struct request *request, struct compute_error *err)
+{
+  if (request->tools == NULL)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "no file of tools was named; add --tools FILE");
+  if (request->list && request->operands->len > 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "both --list and '%s': give one",
+                              (char *) request->operands->pdata[0]);
+  if (!request->list && request->operands->len == 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "no tool was named; --list lists what there is");
+  return 0;
+}
+
+static int
 check_operands (const struct request *request, struct compute_error *err)
 {
   static const struct
@@ -235,6 +250,7 @@ check_operands (const struct request *request, struct compute_error *err)
     [OPERANDS_ACTION] = { 1, 1, "nothing was asked for; give list, prune or explain" },
     [OPERANDS_ACTION_FILE] = { 1, 2, "nothing was asked for; give show, hash or check" },
     [OPERANDS_FILES] = { 2, 2, "two files are needed: FILE ID:PATH, or ID:PATH FILE" },
+    [OPERANDS_TOOL] = { 0, 2, NULL },
   };
   enum operands operands = request->subcommand->operands;
   guint count = request->operands->len;
@@ -246,7 +262,7 @@ check_operands (const struct request *request, struct compute_error *err)
                               (char *) request->operands->pdata[counts[operands].max], request->subcommand->name);
   if (operands == OPERANDS_COMMAND || operands == OPERANDS_ID_COMMAND)
     return check_command (request, err);
-  return 0;
+  return operands == OPERANDS_TOOL ? check_tool (request, err) : 0;
 }
 
 int

@@ -8,16 +8,21 @@
 #include <unistd.h>
 
 /* One line a step; the counting of bytes within a step is for programs with a screen. */
-static void
-show_progress (void *user, const struct compute_progress *progress)
+void
+place_show_progress (const struct request *request, const struct compute_progress *progress)
 {
   static char last[128];
-  const struct request *request = user;
 
   if (progress->step == NULL || strncmp (last, progress->step, sizeof last - 1) == 0)
     return;
   g_strlcpy (last, progress->step, sizeof last);
   report_note (request, "%s", progress->step);
+}
+
+static void
+on_progress (void *user, const struct compute_progress *progress)
+{
+  place_show_progress (user, progress);
 }
 
 struct compute_call
@@ -27,7 +32,7 @@ place_call (const struct request *request)
 
   call.cancel_fd = signals_fd ();
   call.user = (void *) request;
-  call.progress = show_progress;
+  call.progress = on_progress;
   return call;
 }
 

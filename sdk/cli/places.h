@@ -7,6 +7,9 @@
 /* What every call is given: cancelled by a signal, progress on stderr unless --quiet was given. */
 struct compute_call place_call (const struct request *request);
 
+/* What that does with progress, for a call with another user. */
+void place_show_progress (const struct request *request, const struct compute_progress *progress);
+
 /* The providers to ask, char *: the one of --on, otherwise all there are. NULL on failure. */
 GPtrArray *place_names (const struct request *request, struct compute_registry *registry, struct compute_error *err);
 

@@ -26,7 +26,8 @@ enum operands
   OPERANDS_IDS,
   OPERANDS_ACTION,
   OPERANDS_ACTION_FILE, /* ACTION [FILE] */
-  OPERANDS_FILES
+  OPERANDS_FILES,
+  OPERANDS_TOOL /* TOOL [ARGUMENTS]; none with --list */
 };
 
 struct request;
@@ -54,7 +55,8 @@ enum
   SUBCOMMAND_CP = 128,
   SUBCOMMAND_PROVIDERS = 256,
   SUBCOMMAND_ENV = 512,
-  SUBCOMMAND_CAPTURES = 1024
+  SUBCOMMAND_CAPTURES = 1024,
+  SUBCOMMAND_TOOL = 2048
 };
 
 /* Names and values, each name once. */
@@ -73,7 +75,8 @@ struct request
   const char *workdir;
   const char *script; /* -c */
   const char *environment;
-  char **argv; /* the command's */
+  const char *tools; /* the file of tools */
+  char **argv;       /* the command's */
   size_t argc;
   GPtrArray *operands;    /* char *: what is neither option nor command */
   GPtrArray *paths;       /* char *, absolute, owned */
@@ -86,6 +89,7 @@ struct request
   bool no_environment;
   bool refuse_secrets;
   bool use_stdin;
+  bool list;
   bool json;
   bool quiet;
   bool help;

@@ -16,5 +16,6 @@ int cp_main (const struct request *request, struct compute_registry *registry);
 int providers_main (const struct request *request, struct compute_registry *registry);
 int env_main (const struct request *request, struct compute_registry *registry);
 int captures_main (const struct request *request, struct compute_registry *registry);
+int tool_main (const struct request *request, struct compute_registry *registry);
 
 #endif

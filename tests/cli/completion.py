@@ -13,7 +13,7 @@ import program
 import tap
 from program import HOME, SOURCES, Up, compute
 
-SUBCOMMANDS = "run up exec ps status down reap cp providers".split()
+SUBCOMMANDS = "run up exec ps status down reap cp env captures providers tool".split()
 BIN = HOME / "bin"
 BIN.mkdir()
 (BIN / "compute").symlink_to(program.COMPUTE)
@@ -92,6 +92,14 @@ def test_bash_offers_files_and_variables_where_they_belong():
     assert bash("run", "--image", "") == []
 
 
+def test_bash_offers_the_tools_of_a_file():
+    (HOME / "tools.yaml").write_text("greet: {command: echo}\nshow: {command: ls}\n")
+    assert bash("tool", "--tools", "tools.y") == ["tools.yaml"]
+    assert bash("tool", "--tools", "tools.yaml", "") == ["greet", "show"]
+    assert bash("tool", "--tools", "=", "tools.yaml", "gr") == ["greet"]
+    assert bash("tool", "") == []
+
+
 def test_bash_completion_finds_the_file_by_its_name():
     loader = pathlib.Path("/usr/share/bash-completion/bash_completion")
     if not loader.exists():
@@ -150,6 +158,9 @@ def test_zsh_completes_subcommands_options_and_values():
         zsh.completes("compute run --timeout 5 --on lo", "--on local ")
         zsh.completes("compute run --on=lo", "--on=local ")
         zsh.completes("compute run --on local -- unam", "-- uname ")
+        (HOME / "zsh-tools.yaml").write_text("greet: {command: echo}\n")
+        zsh.completes("compute tool --tools zsh-to", "zsh-tools.yaml ")
+        zsh.completes("compute tool --tools=zsh-tools.yaml gr", "greet ")
         with Up() as id:
             zsh.completes(f"compute status {id[:-2]}", id)
             zsh.completes(f"compute exec {id[:-2]}", id)

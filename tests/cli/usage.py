@@ -5,7 +5,7 @@ import program
 import tap
 from program import compute, expect, expect_error, run
 
-SUBCOMMANDS = "run up exec ps status down reap cp providers".split()
+SUBCOMMANDS = "run up exec ps status down reap cp env captures providers tool".split()
 
 
 def test_no_subcommand_points_to_help():
@@ -47,7 +47,7 @@ def test_an_empty_value_is_an_error():
 
 
 def test_without_a_place_nothing_runs_and_the_places_are_listed():
-    for words in (["run", "true"], ["up"]):
+    for words in (["run", "true"], ["up"], ["tool", "--tools", "x", "y"]):
         expect_error(compute(*words), 2, f"compute: {words[0]}: no place was named; add --on PROVIDER (available: ", "local")
 
 
@@ -72,6 +72,14 @@ def test_operands_are_counted():
     expect_error(compute("up", "--on", "local", "--", "ls"), 2, "'ls' is one word too many")
     expect_error(compute("cp", "a"), 2, "FILE ID:PATH, or ID:PATH FILE")
     expect_error(compute("cp", "a", "b:c", "d"), 2, "'d' is one word too many")
+
+
+def test_tool_needs_a_file_a_place_and_a_tool():
+    expect_error(compute("tool", "--on", "local", "greet"), 2, "no file of tools was named; add --tools FILE")
+    expect_error(compute("tool", "--on", "local", "--tools", "x"), 2, "no tool was named; --list lists what there is")
+    expect_error(compute("tool", "--tools", "x", "greet"), 2, "no place was named; add --on PROVIDER (available: ")
+    expect_error(compute("tool", "--tools", "x", "--list", "greet"), 2, "both --list and 'greet'")
+    expect_error(compute("tool", "--tools", "x", "greet", "{}", "{}"), 2, "'{}' is one word too many")
 
 
 def test_cp_needs_one_side_inside_and_one_here():

@@ -75,11 +75,26 @@ _compute_cp ()
   COMPREPLY+=("${ids[@]}")
 }
 
+# The tools of the file that --tools names, for the first operand.
+_compute_tools ()
+{
+  local place file=''
+
+  for ((place = 2; place < COMP_CWORD; place++)); do
+    if [[ ${COMP_WORDS[place]} == --tools ]]; then
+      file=${COMP_WORDS[place + 1]}
+      [[ $file == '=' ]] && file=${COMP_WORDS[place + 2]}
+    fi
+  done
+  [[ $file ]] && _compute_words "$("$1" tool --tools "$file" --list --quiet 2>/dev/null)"
+}
+
 _compute_operand ()
 {
   case $2 in
     exec | status | down) _compute_words "$("$1" ps --quiet 2>/dev/null)" ;;
     cp) _compute_cp "$1" ;;
+    tool) _compute_tools "$1" ;;
   esac
 }
 
@@ -94,7 +109,7 @@ _compute_option_or_operand ()
   case $previous in
     --on) _compute_words "$("$1" providers --quiet 2>/dev/null)" ;;
     --env) mapfile -t COMPREPLY < <(compgen -e -- "$current") ;;
-    --env-file) _compute_files -f ;;
+    --env-file | --tools) _compute_files -f ;;
     --path) _compute_files -d ;;
     -c | --image | --workdir | --timeout | --max-output | --option) ;;
     *)
