@@ -131,6 +131,233 @@ extern "C"
                                const struct compute_call *call, struct compute_file_info *ret_info,
                                struct compute_error *err);
 
+  /* ---- Environments and captures ----------------------------------------------------------------------------------
+   */
+
+  /**
+   * An environment says what an instance is made from and how it is prepared: image, packages, setup, refresh,
+   * variables, limits, network, mounts. It is read once and never changes; any number of threads may use it.
+   */
+  struct compute_environment;
+
+#define COMPUTE_ENVIRONMENT_FILE ".praisonai/environment.yaml"
+
+  /* Looks for COMPUTE_ENVIRONMENT_FILE in a folder (NULL: the working directory) and in those above, and writes its
+   * path. Errors: NOT_FOUND, which is no mishap; DENIED, when others than the user and root could have written it;
+   * INVALID, when the buffer is too small. */
+  COMPUTE_API int compute_environment_find (const char *folder, char *buffer, uint64_t buffer_bytes,
+                                            struct compute_error *err);
+
+  /* Reads a file. Errors: INVALID, "FILE:LINE: ..." with what is allowed there; NOT_FOUND; DENIED; SYSTEM. */
+  COMPUTE_API int compute_environment_open (const char *path, struct compute_environment **ret_environment,
+                                            struct compute_error *err);
+  COMPUTE_API void compute_environment_close (struct compute_environment *environment);
+
+  /* The provider that the file names, or NULL. Borrowed. */
+  COMPUTE_API const char *compute_environment_backend (const struct compute_environment *environment);
+
+  /* A text, whole, once. A result other than 0 is handed on. */
+  typedef int (*compute_text_fn) (void *user, const void *text, uint64_t bytes);
+
+  /* Gives what the file comes to, defaults included, as a JSON object: all but the values of its variables, and with
+   * its definition hash. config, which may be NULL, is what compute_prepare would be given. */
+  COMPUTE_API int compute_environment_show (const struct compute_environment *environment,
+                                            const struct compute_config *config, compute_text_fn emit, void *user,
+                                            struct compute_error *err);
+
+/* Make no capture of which a file holds the value of a variable of the environment. */
+#define COMPUTE_PREPARE_REFUSE_SECRETS 1u
+
+/* The instance was made from a capture. */
+#define COMPUTE_PREPARED_REUSED 1u
+/* It was prepared from the start, and kept for the next time. */
+#define COMPUTE_PREPARED_CAPTURED 2u
+
+  struct compute_prepared
+  {
+    uint32_t size;
+    uint32_t flags;      /* COMPUTE_PREPARED_* */
+    char definition[16]; /* the definition hash: may be shown */
+    char why[232];       /* why no capture was used, or none made; "" where there is nothing to say */
+  };
+/* clang-format off */
+#define COMPUTE_PREPARED_INIT { sizeof (struct compute_prepared), 0, "", "" }
+  /* clang-format on */
+
+  /**
+   * compute_prepare: provisions an instance as an environment says, ready for use. Where the provider keeps captures
+   * and there is one of the same definition and the same values, the instance starts from it and only refresh runs;
+   * otherwise packages and setup run, and the instance is captured. What config states wins over the file, its env is
+   * merged by name. Steps and their time are told to call->progress, what they print to call->output. ret_about may be
+   * NULL. One that fails leaves nothing behind.
+   *
+   * Errors: those of compute_provision; PREPARE_FAILED, which names the step and how its output ended; CANCELLED. That
+   * an instance cannot be captured is a warning in the log, and no error.
+   */
+  COMPUTE_API int compute_prepare (struct compute_handle *handle, const struct compute_environment *environment,
+                                   const struct compute_config *config, uint32_t flags, const struct compute_call *call,
+                                   struct compute_instance *ret_instance, struct compute_prepared *ret_about,
+                                   struct compute_error *err);
+
+  /* What compute_prepare would do, without doing it: REUSED, or why not. */
+  COMPUTE_API int compute_explain_capture (struct compute_handle *handle, const struct compute_environment *environment,
+                                           const struct compute_config *config, const struct compute_call *call,
+                                           struct compute_prepared *ret_about, struct compute_error *err);
+
+/* X (NAME, value, "word"): what became of a capture that was to be pruned. Append only. */
+#define COMPUTE_PRUNE_MAP(X)                                                                                           \
+  X (KEPT, 1, "kept")                                                                                                  \
+  X (REMOVED, 2, "removed")                                                                                            \
+  X (FAILED, 3, "failed")
+
+  enum compute_prune
+  {
+#define COMPUTE_PRUNE_ENUM(name, value, word) COMPUTE_PRUNE_##name = value,
+    COMPUTE_PRUNE_MAP (COMPUTE_PRUNE_ENUM)
+#undef COMPUTE_PRUNE_ENUM
+        COMPUTE_PRUNE_NONE
+    = 0
+  };
+
+  /* A capture of the record. key and ref bind the values of variables: for programs, not for people and logs. */
+  struct compute_capture_entry
+  {
+    uint32_t size;
+    uint32_t pruned;        /* COMPUTE_PRUNE_*; NONE in a list */
+    const char *key;        /* of the record */
+    const char *backend;    /* the provider */
+    const char *ref;        /* what the provider calls it */
+    const char *definition; /* the definition hash; NULL: not known */
+    const char *why;        /* it was kept, or could not be removed; else NULL */
+    int64_t created_ms;     /* since 1970 UTC; 0: not known */
+    int64_t last_used_ms;
+  };
+
+  typedef int (*compute_capture_fn) (void *user, const struct compute_capture_entry *entry);
+
+  /* The captures on record (HOME/.praisonai/environments/registry.json), sorted by key. */
+  COMPUTE_API int compute_list_captures (struct compute_registry *registry, compute_capture_fn emit, void *user,
+                                         struct compute_error *err);
+
+#define COMPUTE_DEFAULT_PRUNE_AGE_MS (INT64_C (14) * 24 * 60 * 60 * 1000)
+
+  /* Removes the captures that were not used for so long, with their images; one in use, and one whose image cannot be
+   * removed, stays on record. emit is told of each that is old enough. */
+  COMPUTE_API int compute_prune_captures (struct compute_registry *registry, int64_t age_ms, compute_capture_fn emit,
+                                          void *user, const struct compute_call *call, struct compute_error *err);
+
+  /* ---- Tool places ------------------------------------------------------------------------------------------------
+   */
+
+  /**
+   * A place runs the tools of an agent: each tool that has a command runs it on the place's provider, in one instance
+   * that is made at the first such call and ends with the place. Every provider is a place by its name. All functions
+   * but compute_place_close may be called from any thread at once.
+   */
+  struct compute_place;
+
+  /* Makes a place on the provider of that name, which is checked here and not at the first call; NULL or "": a place
+   * without a provider, where every tool runs locally. config is what the instance is made of; it may be NULL and is
+   * copied. The registry has to outlive the place. Errors: those of compute_resolve; UNAVAILABLE, which says why;
+   * INVALID. */
+  COMPUTE_API int compute_place_open (struct compute_registry *registry, const char *provider,
+                                      const struct compute_config *config, struct compute_place **ret_place,
+                                      struct compute_error *err);
+
+  /* The same on a handle of the caller's, which stays the caller's and has to outlive the place. */
+  COMPUTE_API int compute_place_adopt (struct compute_handle *handle, const struct compute_config *config,
+                                       struct compute_place **ret_place, struct compute_error *err);
+
+  /* Ends the instance, unless it is detached, then frees the place. Accepts NULL. */
+  COMPUTE_API void compute_place_close (struct compute_place *place);
+
+  /* Ends the instance now; a later call makes another. 0 when there is none. */
+  COMPUTE_API int compute_place_shutdown (struct compute_place *place, const struct compute_call *call,
+                                          struct compute_error *err);
+
+  /**
+   * Declares the command of a tool, or replaces it; NULL: the tool runs locally again. In the command, a shell script,
+   * {{NAME}} stands for the argument of that name, as one word or a part of one: it is quoted by itself, whatever its
+   * bytes, and never looked at again. {{NAME?}} may be missing, and is nothing then. A string is taken as it is,
+   * anything else as JSON text. A string that starts with "-" is refused where it would be an option: at the start of a
+   * word, unless a word -- comes before it in the same simple command ("cat -- {{NAME}}") or it is where a redirection
+   * goes. timeout_ms as in struct compute_config. Errors: INVALID, for a placeholder inside quotes, backquotes,
+   * comments and wherever else its own quotes would not protect it: the message shows the place.
+   */
+  COMPUTE_API int compute_place_set_command (struct compute_place *place, const char *tool, const char *command,
+                                             int64_t timeout_ms, struct compute_error *err);
+
+  /* Instances of the place are made as the environment says from now on (see compute_prepare); NULL: of config alone.
+   * It has to outlive the place. flags are COMPUTE_PREPARE_*. */
+  COMPUTE_API int compute_place_set_environment (struct compute_place *place,
+                                                 const struct compute_environment *environment, uint32_t flags,
+                                                 struct compute_error *err);
+
+  /**
+   * Declares the tools of a file, YAML or JSON: a map from each tool's name to a map of description, parameters (the
+   * JSON Schema of its arguments), command and timeout (seconds), of which command is required. All of it or, after an
+   * error, nothing. Names are 1 to 64 of A-Z a-z 0-9 _ -. Where parameters state properties, the command takes no other
+   * arguments. Of the schema, required, properties, additionalProperties and each property's type and enum are checked
+   * when the tool is called; what else it has is for the model. Errors: INVALID, "FILE:LINE: ..."; NOT_FOUND; DENIED;
+   * SYSTEM.
+   */
+  COMPUTE_API int compute_place_load_tools (struct compute_place *place, const char *path, struct compute_error *err);
+
+  /* A declared tool; valid during the callback. */
+  struct compute_tool_info
+  {
+    uint32_t size;
+    uint32_t reserved;
+    const char *name;
+    const char *description; /* NULL: none */
+    const char *parameters;  /* JSON Schema of the arguments, an object's; NULL: not stated */
+    const char *command;     /* as declared */
+    int64_t timeout_ms;      /* as in struct compute_config */
+  };
+
+  typedef int (*compute_tool_fn) (void *user, const struct compute_tool_info *tool);
+
+  /* The tools that have a command, sorted by name. */
+  COMPUTE_API int compute_list_tools (struct compute_place *place, compute_tool_fn emit, void *user,
+                                      struct compute_error *err);
+
+/* The tool has no command: the caller's function ran. */
+#define COMPUTE_TOOL_RAN_LOCALLY 1u
+/* The instance was made for this call. */
+#define COMPUTE_TOOL_PROVISIONED 2u
+/* It was, because the one before it has died: what that held is lost. */
+#define COMPUTE_TOOL_INSTANCE_LOST 4u
+
+  /* Where and how a tool ran. Start from COMPUTE_TOOL_RESULT_INIT. */
+  struct compute_tool_result
+  {
+    uint32_t size;
+    uint32_t flags;                /* COMPUTE_TOOL_* */
+    struct compute_result *result; /* in: NULL, or where the command's result is to go, also when the tool failed */
+    char instance[64];             /* where it ran; "" locally */
+  };
+/* clang-format off */
+#define COMPUTE_TOOL_RESULT_INIT { sizeof (struct compute_tool_result), 0, NULL, "" }
+  /* clang-format on */
+
+  /* Runs a tool that has no command; it gives its text to emit. arguments is the JSON object of the call. */
+  typedef int (*compute_local_tool_fn) (void *user, const char *tool, const char *arguments, compute_text_fn emit,
+                                        const struct compute_call *call, struct compute_error *err);
+
+  /**
+   * Runs a tool. arguments is a JSON object, NULL for none. A command that exits with 0 gives its standard output to
+   * emit; call->output has both streams as they come. local, which may be NULL, runs a tool without a command; both are
+   * called with call->user on the calling thread. *ret_result may be NULL.
+   *
+   * Errors: TOOL_FAILED, with the tool, the place and how its command ended, whose last words the message has;
+   * UNKNOWN_TOOL, where there is neither a command nor local; INVALID, for arguments that are no object, lack what the
+   * command needs, would be options or are not what the tool's parameters say; CANCELLED; and those of
+   * compute_provision and compute_execute.
+   */
+  COMPUTE_API int compute_run_tool (struct compute_place *place, const char *tool, const char *arguments,
+                                    compute_local_tool_fn local, compute_text_fn emit, const struct compute_call *call,
+                                    struct compute_tool_result *ret_result, struct compute_error *err);
+
 /* ---- Diagnosis: what plugin-ls shows --------------------------------------------------------------------------- */
 
 /* X (NAME, value, "word"): where a folder of the search comes from, in search order. Append only. */
@@ -186,14 +413,15 @@ extern "C"
     uint32_t candidates; /* files named compute-provider-*.so */
     uint32_t loud;       /* 1: worth a warning */
     const char *path;    /* as given */
-    const char *why;     /* NULL when OK: one phrase for people */
+    const char *why;     /* one phrase for people; NULL when there is nothing to say */
   };
 
   typedef int (*compute_folder_fn) (void *user, const struct compute_folder *folder);
   COMPUTE_API int compute_list_folders (struct compute_registry *registry, compute_folder_fn emit, void *user,
                                         struct compute_error *err);
 
-/* X (NAME, value, "word"): state of a candidate. OTHER_ARCH, NOT_PROVIDER and SHADOWED are quiet. Append only. */
+/* X (NAME, value, "word"): state of a candidate; none is 4. OTHER_ARCH, NOT_PROVIDER and SHADOWED are quiet. Append
+ * only. */
 #define COMPUTE_CANDIDATE_MAP(X)                                                                                       \
   X (OK, 1, "ok")                                                                                                      \
   X (FAILED, 2, "failed")                                                                                              \
@@ -221,7 +449,8 @@ extern "C"
   X (ENDIAN, "Install the provider that was built for this machine's byte order.")                                     \
   X (MACHINE, "Install the provider that was built for this processor.")                                               \
   X (NOT_DSO, "A provider is a shared library; build it with -shared.")                                                \
-  X (NO_NOTE, "Not a provider, or built without COMPUTE_PROVIDER_DEFINE; it can still be loaded by name.")             \
+  X (NO_NOTE,                                                                                                          \
+     "Not a provider, or built without COMPUTE_PROVIDER_DEFINE; if it has the entry, it can be loaded by name.")       \
   X (BAD_NOTE, "Ask the vendor for a file whose note is intact.")                                                      \
   X (ABI_MAJOR, "Use a provider and a core of the same ABI major.")                                                    \
   X (ABI_TOO_NEW, "Update the core, or ask the vendor for a build against its ABI.")                                   \
@@ -328,7 +557,7 @@ extern "C"
   typedef void (*compute_stage_fn) (void *user, const char *stage);
 
   /* Loads one file and runs its init, as compute_resolve would, in this process; a prober calls it in a helper process.
-   * *ret_reason is set on failure (static storage). Errors: PLUGIN. */
+   * *ret_reason is set on failure (static storage), and the message is what it means for this file. Errors: PLUGIN. */
   COMPUTE_API int compute_load_file (struct compute_registry *registry, const char *path, compute_stage_fn stage,
                                      void *user, const char **ret_reason, const struct compute_provider **ret_provider,
                                      struct compute_error *err);

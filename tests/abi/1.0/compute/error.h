@@ -48,7 +48,10 @@ extern "C"
   X (DENIED, -14, "denied", "permission denied")                                                                       \
   X (BUSY, -15, "busy", "busy")                                                                                        \
   X (PLUGIN, -16, "plugin", "provider plugin could not be loaded")                                                     \
-  X (PROTOCOL, -17, "protocol", "the runner's protocol was broken")
+  X (PROTOCOL, -17, "protocol", "the runner's protocol was broken")                                                    \
+  X (UNKNOWN_TOOL, -18, "unknown_tool", "no such tool")                                                                \
+  X (TOOL_FAILED, -19, "tool_failed", "the tool failed")                                                               \
+  X (PREPARE_FAILED, -20, "prepare_failed", "the environment could not be prepared")
 
   enum compute_error_code
   {

@@ -418,26 +418,73 @@ extern "C"
                 const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err);
   };
 
+  /* An image that the engine has. */
+  struct compute_image
+  {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t bytes;
+    char id[128];      /* what the engine never gives to another image; good for struct compute_config's image */
+    char platform[64]; /* "linux/amd64" */
+  };
+/* clang-format off */
+#define COMPUTE_IMAGE_INIT { sizeof (struct compute_image), 0, 0, "", "" }
+/* clang-format on */
+
+/* Make no capture of which a file holds the value of a secret: COMPUTE_E_DENIED instead, which names one. */
+#define COMPUTE_CAPTURE_REFUSE_SECRETS 1u
+
+  struct compute_capture_request
+  {
+    uint32_t size;
+    uint32_t flags;  /* COMPUTE_CAPTURE_* */
+    const char *ref; /* what it is called: "NAME:TAG"; one that is there of that name is replaced. Never to be logged */
+
+    /* Names that no variable of the capture may have a value for, and the values that are looked for in the files it
+     * adds to its image. An empty value is not looked for, nor is one that is shorter than 8 bytes. */
+    const struct compute_pair *secrets;
+    uint64_t secret_count;
+  };
+/* clang-format off */
+#define COMPUTE_CAPTURE_REQUEST_INIT { sizeof (struct compute_capture_request), 0, NULL, NULL, 0 }
+  /* clang-format on */
+
+  struct compute_capture_result
+  {
+    uint32_t size;
+    uint32_t secrets_found;     /* files that hold one; each has been logged, by its path and the secret's name */
+    struct compute_image base;  /* what the instance was made from */
+    struct compute_image image; /* what was made */
+  };
+/* clang-format off */
+#define COMPUTE_CAPTURE_RESULT_INIT { sizeof (struct compute_capture_result), 0, COMPUTE_IMAGE_INIT, COMPUTE_IMAGE_INIT }
+  /* clang-format on */
+
   /**
-   * compute.capture/1: keeps a prepared instance under a tag, so that provision with image = ref starts from it.
-   * ref_buffer receives the provider's own name for the capture, NUL-terminated.
+   * compute.capture/1: keeps a prepared instance as an image of the engine's, from which later instances start. What
+   * the image says of user, working directory, entry and variables is what the instance's own image says. Nothing of
+   * the provider is in it, nor what is mounted; a folder with data that it will lack is logged as a warning.
    */
   struct compute_capture
   {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags; /* COMPUTE_CAPTURE_COSTS */
 
-    int (*capture) (struct compute_provider_state *state, const char *instance, const char *tag,
-                    const struct compute_call *call, char *ref_buffer, uint64_t ref_buffer_bytes,
-                    struct compute_error *err);
+    int (*capture) (struct compute_provider_state *state, const char *instance,
+                    const struct compute_capture_request *request, const struct compute_call *call,
+                    struct compute_capture_result *ret_result, struct compute_error *err);
 
-    /* has: 0 when ref still exists, COMPUTE_E_NOT_FOUND when it does not. */
+    /* has: 0 and what the engine has under that name, COMPUTE_E_NOT_FOUND when it has nothing. Never fetches it. */
     int (*has) (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-                struct compute_error *err);
+                struct compute_image *ret_image, struct compute_error *err);
 
+    /* remove: COMPUTE_E_BUSY, with why, while an instance uses it; one that is not there is 0. */
     int (*remove) (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
                    struct compute_error *err);
   };
+
+/* A capture costs money where it is kept: made only for an environment that says so. */
+#define COMPUTE_CAPTURE_COSTS 1u
 
   /* ---- The entry and the note ------------------------------------------------------------------------------------ */
 
