@@ -457,11 +457,9 @@ document_parse (const char *path, const char *text, size_t bytes, struct documen
                                 DOCUMENT_MAX_BYTES);
   else
     {
-      g_autofree char *ended = g_malloc (bytes + 1);
+      g_autoptr (GString) ended = g_string_new_len (text, (gssize) bytes);
 
-      memcpy (ended, text, bytes);
-      ended[bytes] = '\0';
-      result = parse (document, ended, bytes, err);
+      result = parse (document, ended->str, bytes, err);
     }
   if (result == 0)
     *ret_document = document;

@@ -90,7 +90,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t count)
 {
   struct compute_error err = COMPUTE_ERROR_INIT;
-  g_autofree char *script = g_strndup ((const char *) bytes, count);
+  g_autofree char *script = g_strndup (count > 0 ? (const char *) bytes : "", count);
   g_autoptr (GArray) placeholders = g_array_new (FALSE, FALSE, sizeof (struct placeholder));
 
   if (shell_check (script, collect, placeholders, &err) != 0)
