@@ -274,7 +274,7 @@ list_secrets (const struct preparation *preparation)
 }
 
 static int
-capture (struct preparation *preparation, const char *instance, struct compute_capture_result *result,
+capture (struct preparation *preparation, const char *instance, struct compute_image *base, struct compute_image *image,
          struct compute_error *err)
 {
   struct compute_capture_request request = COMPUTE_CAPTURE_REQUEST_INIT;
@@ -286,17 +286,17 @@ capture (struct preparation *preparation, const char *instance, struct compute_c
     request.flags = COMPUTE_CAPTURE_REFUSE_SECRETS;
   request.secrets = (const struct compute_pair *) secrets->data;
   request.secret_count = secrets->len;
-  return handle_capture (preparation->handle, instance, &request, &preparation->call, result, err);
+  return handle_capture (preparation->handle, instance, &request, &preparation->call, base, image, err);
 }
 
 static int
-record_capture (struct preparation *preparation, cJSON *entry, const struct compute_capture_result *result,
-                struct compute_error *err)
+record_capture (struct preparation *preparation, cJSON *entry, const struct compute_image *base,
+                const struct compute_image *image, struct compute_error *err)
 {
   struct entry_change change = { preparation, entry };
   g_autofree char *ref = capture_ref (preparation);
 
-  bound_record_images (entry, &result->base, &result->image);
+  bound_record_images (entry, base, image);
   cJSON_AddStringToObject (entry, "backend", backend_name (preparation));
   cJSON_AddStringToObject (entry, "ref", ref);
   cJSON_AddStringToObject (entry, "definition", preparation->definition.hash);
@@ -321,12 +321,12 @@ warn_of_failure (struct preparation *preparation, const char *instance, const st
 static int
 keep (struct preparation *preparation, cJSON *entry, const struct compute_instance *instance, struct compute_error *err)
 {
-  struct compute_capture_result result = COMPUTE_CAPTURE_RESULT_INIT;
+  struct compute_image base = COMPUTE_IMAGE_INIT, image = COMPUTE_IMAGE_INIT;
   struct compute_error why = COMPUTE_ERROR_INIT;
-  int rc = capture (preparation, instance->id, &result, &why);
+  int rc = capture (preparation, instance->id, &base, &image, &why);
 
   if (rc == 0)
-    rc = record_capture (preparation, entry, &result, &why);
+    rc = record_capture (preparation, entry, &base, &image, &why);
   if (rc == COMPUTE_E_CANCELLED)
     return compute_error_set (err, rc, 0, "%s", why.message);
   if (rc != 0)

@@ -391,13 +391,14 @@ terminate_image (struct compute_image *image)
 
 int
 handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
-                const struct compute_call *call, struct compute_capture_result *ret_result, struct compute_error *err)
+                const struct compute_call *call, struct compute_image *ret_base, struct compute_image *ret_image,
+                struct compute_error *err)
 {
   struct compute_error local = COMPUTE_ERROR_INIT;
-  int rc = handle_captures (handle)->capture (handle->state, instance, request, call, ret_result, &local);
+  int rc = handle_captures (handle)->capture (handle->state, instance, request, call, ret_base, ret_image, &local);
 
-  terminate_image (&ret_result->base);
-  terminate_image (&ret_result->image);
+  terminate_image (ret_base);
+  terminate_image (ret_image);
   return finish (handle->name, "capture", rc, &local, err);
 }
 

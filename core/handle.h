@@ -15,7 +15,7 @@ void handle_log (const struct compute_handle *handle, uint32_t level, const char
 /* compute.capture/1, NULL where the provider has none; the three calls need it. Errors: those of provider.h. */
 const struct compute_capture *handle_captures (const struct compute_handle *handle);
 int handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
-                    const struct compute_call *call, struct compute_capture_result *ret_result,
+                    const struct compute_call *call, struct compute_image *ret_base, struct compute_image *ret_image,
                     struct compute_error *err);
 int handle_has (struct compute_handle *handle, const char *ref, const struct compute_call *call,
                 struct compute_image *ret_image, struct compute_error *err);

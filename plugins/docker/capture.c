@@ -37,18 +37,30 @@ failed (struct answer *answer, const char *ref, const char *what, struct compute
 
 /* ---- Images ------------------------------------------------------------------------------------------------------ */
 
+/* Copies as much as the caller's struct has room for. */
+static void
+give_image (struct compute_image *to, const struct compute_image *from)
+{
+  uint32_t size = to->size;
+
+  memcpy (to, from, size < sizeof *from ? size : sizeof *from);
+  to->size = size;
+}
+
 static int
 read_image (char *line, struct compute_image *ret_image)
 {
+  struct compute_image image = COMPUTE_IMAGE_INIT;
   char *rest = line;
   const char *id = strsep (&rest, "\t");
   const char *platform = strsep (&rest, "\t");
 
   if (platform == NULL || rest == NULL)
     return -1;
-  ret_image->bytes = strtoull (rest, NULL, 10);
-  cut_text (ret_image->id, sizeof ret_image->id, id);
-  cut_text (ret_image->platform, sizeof ret_image->platform, platform);
+  image.bytes = strtoull (rest, NULL, 10);
+  cut_text (image.id, sizeof image.id, id);
+  cut_text (image.platform, sizeof image.platform, platform);
+  give_image (ret_image, &image);
   return 0;
 }
 
@@ -391,8 +403,8 @@ warn_of_mounts (struct compute_provider_state *state, char *mounts)
 /* text has the container's image, what it mounts, and what it says. */
 static int
 capture_as (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
-            char *text, const struct compute_call *call, struct compute_capture_result *result,
-            struct compute_error *err)
+            char *text, const struct compute_call *call, struct compute_image *ret_base,
+            struct compute_image *ret_image, struct compute_error *err)
 {
   struct origin origin = { .image = COMPUTE_IMAGE_INIT };
   char *mounts = second_line (text);
@@ -404,10 +416,10 @@ capture_as (struct compute_provider_state *state, const char *instance, const st
   code = read_origin (state, text, call, &origin, err);
   warn_of_mounts (state, mounts);
   if (code == 0)
-    code = secrets_search (state, instance, request, call, &result->secrets_found, err);
+    code = secrets_search (state, instance, request, call, err);
   if (code == 0)
-    code = make_image (state, instance, request, &origin, &says, call, &result->image, err);
-  result->base = origin.image;
+    code = make_image (state, instance, request, &origin, &says, call, ret_image, err);
+  give_image (ret_base, &origin.image);
   origin_free (&origin);
   return code;
 }
@@ -423,10 +435,10 @@ tell_capture (const struct compute_call *call)
 
 static int
 capture (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
-         const struct compute_call *call, struct compute_capture_result *ret_result, struct compute_error *err)
+         const struct compute_call *call, struct compute_image *ret_base, struct compute_image *ret_image,
+         struct compute_error *err)
 {
   static const char format[] = "{{.Image}}\n{{range .Mounts}}{{.Destination}}\t{{end}}\n" SAYS;
-  struct compute_capture_result result = COMPUTE_CAPTURE_RESULT_INIT;
   struct answer answer;
   int code = check_name (request->ref, err);
 
@@ -438,11 +450,8 @@ capture (struct compute_provider_state *state, const char *instance, const struc
   code = ask_one (state, "container", format, instance, call, &answer, err);
   if (code != 0)
     return code;
-  code = capture_as (state, instance, request, answer.text, call, &result, err);
+  code = capture_as (state, instance, request, answer.text, call, ret_base, ret_image, err);
   answer_free (&answer);
-  result.size = ret_result->size;
-  if (code == 0)
-    memcpy (ret_result, &result, ret_result->size < sizeof result ? ret_result->size : sizeof result);
   return code;
 }
 

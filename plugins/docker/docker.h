@@ -143,7 +143,7 @@ int capture_has (struct compute_provider_state *state, const char *ref, const st
 /* Looks for the values of a request's secrets in the files of an instance; each file with one is logged, or ends the
  * search with DENIED where the request says so. */
 int secrets_search (struct compute_provider_state *state, const char *instance,
-                    const struct compute_capture_request *request, const struct compute_call *call, uint32_t *ret_found,
+                    const struct compute_capture_request *request, const struct compute_call *call,
                     struct compute_error *err);
 
 #endif

@@ -22,7 +22,6 @@ struct search
   struct link *link;
   char *room; /* LOOKED_AT bytes, shared with the file below */
   int fd;
-  uint32_t found;
   struct compute_error refused; /* the first one found, where that is an end */
 };
 
@@ -51,7 +50,6 @@ tell (struct search *search, const char *given, const char *name)
   for (uint64_t i = 0; i < search->request->secret_count; i++)
     if (is_looked_for (&search->request->secrets[i]))
       text_blank (path, search->request->secrets[i].value);
-  search->found++;
   if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) != 0)
     (void) compute_error_set (&search->refused, COMPUTE_E_DENIED, 0, "the value of %.60s is in %.120s", name, path);
   else
@@ -144,13 +142,12 @@ search_all (struct search *search, const char *instance, struct compute_error *e
 
 int
 secrets_search (struct compute_provider_state *state, const char *instance,
-                const struct compute_capture_request *request, const struct compute_call *call, uint32_t *ret_found,
+                const struct compute_capture_request *request, const struct compute_call *call,
                 struct compute_error *err)
 {
   struct search search = { .state = state, .request = request, .call = call, .fd = -1, .refused = COMPUTE_ERROR_INIT };
   int result;
 
-  *ret_found = 0;
   if (!is_anything_looked_for (request))
     return 0;
   result = instances_enter (&state->instances, instance, call, &search.link, err);
@@ -162,6 +159,5 @@ secrets_search (struct compute_provider_state *state, const char *instance,
     result = search_all (&search, instance, err);
   close_room (&search);
   instances_leave (&state->instances, search.link);
-  *ret_found = search.found;
   return result;
 }

@@ -132,7 +132,7 @@ describe_image (const char *name, struct compute_image *ret_image)
 static int
 engine_capture (struct compute_provider_state *state, const char *instance,
                 const struct compute_capture_request *request, const struct compute_call *call,
-                struct compute_capture_result *ret_result, struct compute_error *err)
+                struct compute_image *ret_base, struct compute_image *ret_image, struct compute_error *err)
 {
   (void) state;
   (void) instance;
@@ -142,8 +142,8 @@ engine_capture (struct compute_provider_state *state, const char *instance,
   engine.captures++;
   engine.secrets = (uint32_t) request->secret_count;
   g_hash_table_insert (engine.images, g_strdup (request->ref), g_strdup_printf ("#%d", engine.captures));
-  describe_image (request->ref, &ret_result->image);
-  describe_image ("base", &ret_result->base);
+  describe_image (request->ref, ret_image);
+  describe_image ("base", ret_base);
   return 0;
 }
 

@@ -449,17 +449,6 @@ extern "C"
 #define COMPUTE_CAPTURE_REQUEST_INIT { sizeof (struct compute_capture_request), 0, NULL, NULL, 0 }
   /* clang-format on */
 
-  struct compute_capture_result
-  {
-    uint32_t size;
-    uint32_t secrets_found;     /* files that hold one; each has been logged, by its path and the secret's name */
-    struct compute_image base;  /* what the instance was made from */
-    struct compute_image image; /* what was made */
-  };
-/* clang-format off */
-#define COMPUTE_CAPTURE_RESULT_INIT { sizeof (struct compute_capture_result), 0, COMPUTE_IMAGE_INIT, COMPUTE_IMAGE_INIT }
-  /* clang-format on */
-
   /**
    * compute.capture/1: keeps a prepared instance as an image of the engine's, from which later instances start. What
    * the image says of user, working directory, entry and variables is what the instance's own image says. Nothing of
@@ -470,9 +459,11 @@ extern "C"
     uint32_t size;
     uint32_t flags; /* COMPUTE_CAPTURE_COSTS */
 
+    /* capture: *ret_base is what the instance was made from, *ret_image what was made of it. A file that holds a secret
+     * is logged by its path and the secret's name. */
     int (*capture) (struct compute_provider_state *state, const char *instance,
                     const struct compute_capture_request *request, const struct compute_call *call,
-                    struct compute_capture_result *ret_result, struct compute_error *err);
+                    struct compute_image *ret_base, struct compute_image *ret_image, struct compute_error *err);
 
     /* has: 0 and what the engine has under that name, COMPUTE_E_NOT_FOUND when it has nothing. Never fetches it. */
     int (*has) (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
