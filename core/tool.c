@@ -200,6 +200,8 @@ run_command (struct compute_place *place, const struct tool *tool, const char *n
     return code;
   if (about->result != NULL)
     result_give (about->result, &result, sizeof result);
+  if ((result.flags & COMPUTE_RESULT_STDOUT_TRUNCATED) != 0)
+    about->flags |= COMPUTE_TOOL_TEXT_CUT;
   code = judge (run, name, place_name (place), &result, err);
   return code == 0 && emit != NULL ? emit (run->call.user, run->text->str, run->text->len) : code;
 }

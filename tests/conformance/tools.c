@@ -180,6 +180,26 @@ test_tool_instance_is_made_once (void)
 }
 
 void
+test_tool_says_that_its_text_was_cut (void)
+{
+  struct compute_tool_result about = COMPUTE_TOOL_RESULT_INIT;
+  struct compute_config config = COMPUTE_CONFIG_INIT;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  struct tools tools = { handle_open (), NULL };
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *workdir = g_build_filename (private_dir (), "tools", NULL);
+
+  config.workdir = workdir;
+  config.output_limit_bytes = 3;
+  assert_code (compute_place_adopt (tools.handle, &config, &tools.place, &err), 0, &err);
+  assert_code (compute_place_set_command (tools.place, "tool", "printf abcdef", COMPUTE_UNSET, &err), 0, &err);
+  assert_code (run_tool (&tools, "tool", NULL, text, &about, &err), 0, &err);
+  g_assert_cmpstr (text->str, ==, "abc");
+  g_assert_cmpuint (about.flags, ==, COMPUTE_TOOL_PROVISIONED | COMPUTE_TOOL_TEXT_CUT);
+  tools_close (&tools);
+}
+
+void
 test_tool_outlives_its_instance (void)
 {
   struct compute_tool_result about = COMPUTE_TOOL_RESULT_INIT;

@@ -327,6 +327,8 @@ extern "C"
 #define COMPUTE_TOOL_PROVISIONED 2u
 /* It was, because the one before it has died: what that held is lost. */
 #define COMPUTE_TOOL_INSTANCE_LOST 4u
+/* The text was cut at the place's limit of output. */
+#define COMPUTE_TOOL_TEXT_CUT 8u
 
   /* Where and how a tool ran. Start from COMPUTE_TOOL_RESULT_INIT. */
   struct compute_tool_result
