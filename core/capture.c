@@ -77,7 +77,7 @@ miss (struct preparation *preparation, const char *format, ...)
 
 /* ---- Is there a capture? ----------------------------------------------------------------------------------------- */
 
-/* False, with why, when this definition on this provider is not captured at all. */
+/* False, with why, when this definition on this provider is not captured at all; otherwise it has an image. */
 static gboolean
 is_captured (struct preparation *preparation)
 {
@@ -91,31 +91,38 @@ is_captured (struct preparation *preparation)
     miss (preparation, "a capture costs money on %s; the environment needs 'capture: true'",
           backend_name (preparation));
   else
-    return TRUE;
+    {
+      if (preparation->definition.config.image == NULL)
+        preparation->definition.config.image = DEFINITION_IMAGE; /* its key says so */
+      return TRUE;
+    }
   return FALSE;
 }
 
-/* The image that the key's name now stands for, when the record's entry fits. */
+/* True with the image that the name of the capture stands for now, when the record's entry fits. A base image that the
+ * engine does not have any more can have become no other one. */
 static gboolean
 fits_image (struct preparation *preparation, const cJSON *entry, struct compute_image *ret_image)
 {
-  const char *image = preparation->definition.config.image;
-  struct compute_image base = COMPUTE_IMAGE_INIT;
-  struct compute_error why = COMPUTE_ERROR_INIT;
   g_autofree char *ref = capture_ref (preparation);
-  int rc = handle_has (preparation->handle, ref, &preparation->call, ret_image, &why);
+  const char *const refs[] = { ref, preparation->definition.config.image };
+  struct compute_image images[G_N_ELEMENTS (refs)] = { 0 };
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  int rc = handle_has (preparation->handle, refs, G_N_ELEMENTS (refs), &preparation->call, images, &why);
 
-  if (rc == COMPUTE_E_NOT_FOUND)
-    miss (preparation, "the image of the capture is gone");
-  else if (rc != 0)
+  if (rc != 0)
     miss (preparation, "the image of the capture could not be looked at: %s", compute_error_text (rc));
-  else if (!bound_is_image (entry, ret_image))
+  else if (images[0].id[0] == '\0')
+    miss (preparation, "the image of the capture is gone");
+  else if (!bound_is_image (entry, &images[0]))
     miss (preparation, "the image of the capture is another one now");
-  else if (image != NULL && handle_has (preparation->handle, image, &preparation->call, &base, &why) == 0
-           && bound_base_moved (entry, &base))
-    miss (preparation, "the base image %s is another one now", image);
+  else if (images[1].id[0] != '\0' && bound_base_moved (entry, &images[1]))
+    miss (preparation, "the base image %s is another one now", refs[1]);
   else
-    return TRUE;
+    {
+      *ret_image = images[0];
+      return TRUE;
+    }
   return FALSE;
 }
 
@@ -321,7 +328,7 @@ warn_of_failure (struct preparation *preparation, const char *instance, const st
 static int
 keep (struct preparation *preparation, cJSON *entry, const struct compute_instance *instance, struct compute_error *err)
 {
-  struct compute_image base = COMPUTE_IMAGE_INIT, image = COMPUTE_IMAGE_INIT;
+  struct compute_image base = { 0 }, image = { 0 };
   struct compute_error why = COMPUTE_ERROR_INIT;
   int rc = capture (preparation, instance->id, &base, &image, &why);
 
@@ -371,7 +378,7 @@ is_fault_of_capture (int rc)
 static int
 try_reuse (struct preparation *preparation, struct compute_instance *ret_instance, struct compute_error *err)
 {
-  struct compute_image image = COMPUTE_IMAGE_INIT;
+  struct compute_image image = { 0 };
   struct compute_error why = COMPUTE_ERROR_INIT;
   int rc;
 
@@ -486,7 +493,7 @@ compute_prepare (struct compute_handle *handle, const struct compute_environment
 static int
 explain (struct preparation *preparation, struct compute_instance *ret_instance, struct compute_error *err)
 {
-  struct compute_image image = COMPUTE_IMAGE_INIT;
+  struct compute_image image = { 0 };
 
   (void) ret_instance;
   (void) err;

@@ -10,7 +10,6 @@
  */
 
 /* What a definition that does not state it is hashed with. */
-#define HASHED_IMAGE "python:3.11-slim"
 #define HASHED_WORKDIR "/workspace"
 #define HASHED_CPU "1"
 #define HASHED_MEMORY_MB 1024
@@ -197,7 +196,7 @@ json_definition (const struct definition *definition, gboolean with_values)
   cJSON_AddItemToObject (object, "cpu", json_cpu (definition));
   add_env (object, definition, with_values);
   cJSON_AddItemToObject (object, "gpu", json_text_or_null (config->gpu));
-  cJSON_AddStringToObject (object, "image", config->image != NULL ? config->image : HASHED_IMAGE);
+  cJSON_AddStringToObject (object, "image", config->image != NULL ? config->image : DEFINITION_IMAGE);
   cJSON_AddNumberToObject (object, "memory_mb", (double) megabytes);
   cJSON_AddItemToObject (object, "packages", json_packages (definition->environment));
   cJSON_AddItemToObject (object, "setup", json_texts (definition->environment->setup, FALSE));

@@ -6,6 +6,9 @@
 
 #include <cjson/cJSON.h>
 
+/* What a definition that states no image is hashed with, and made from where there are captures. */
+#define DEFINITION_IMAGE "python:3.11-slim"
+
 /* Hexadecimal digits of a hash, with the NUL. */
 #define DEFINITION_BYTES 13
 

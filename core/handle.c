@@ -403,13 +403,14 @@ handle_capture (struct compute_handle *handle, const char *instance, const struc
 }
 
 int
-handle_has (struct compute_handle *handle, const char *ref, const struct compute_call *call,
-            struct compute_image *ret_image, struct compute_error *err)
+handle_has (struct compute_handle *handle, const char *const *refs, uint64_t count, const struct compute_call *call,
+            struct compute_image *ret_images, struct compute_error *err)
 {
   struct compute_error local = COMPUTE_ERROR_INIT;
-  int rc = handle_captures (handle)->has (handle->state, ref, call, ret_image, &local);
+  int rc = handle_captures (handle)->has (handle->state, refs, count, call, ret_images, &local);
 
-  terminate_image (ret_image);
+  for (uint64_t i = 0; i < count; i++)
+    terminate_image (&ret_images[i]);
   return finish (handle->name, "has", rc, &local, err);
 }
 

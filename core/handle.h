@@ -17,8 +17,8 @@ const struct compute_capture *handle_captures (const struct compute_handle *hand
 int handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
                     const struct compute_call *call, struct compute_image *ret_base, struct compute_image *ret_image,
                     struct compute_error *err);
-int handle_has (struct compute_handle *handle, const char *ref, const struct compute_call *call,
-                struct compute_image *ret_image, struct compute_error *err);
+int handle_has (struct compute_handle *handle, const char *const *refs, uint64_t count, const struct compute_call *call,
+                struct compute_image *ret_images, struct compute_error *err);
 int handle_remove (struct compute_handle *handle, const char *ref, const struct compute_call *call,
                    struct compute_error *err);
 

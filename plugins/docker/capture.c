@@ -37,52 +37,88 @@ failed (struct answer *answer, const char *ref, const char *what, struct compute
 
 /* ---- Images ------------------------------------------------------------------------------------------------------ */
 
-/* Copies as much as the caller's struct has room for. */
-static void
-give_image (struct compute_image *to, const struct compute_image *from)
-{
-  uint32_t size = to->size;
-
-  memcpy (to, from, size < sizeof *from ? size : sizeof *from);
-  to->size = size;
-}
-
+/* Takes a line of IMAGE's apart. */
 static int
 read_image (char *line, struct compute_image *ret_image)
 {
-  struct compute_image image = COMPUTE_IMAGE_INIT;
   char *rest = line;
   const char *id = strsep (&rest, "\t");
   const char *platform = strsep (&rest, "\t");
 
   if (platform == NULL || rest == NULL)
     return -1;
-  image.bytes = strtoull (rest, NULL, 10);
-  cut_text (image.id, sizeof image.id, id);
-  cut_text (image.platform, sizeof image.platform, platform);
-  give_image (ret_image, &image);
+  ret_image->bytes = strtoull (rest, NULL, 10);
+  cut_text (ret_image->id, sizeof ret_image->id, id);
+  cut_text (ret_image->platform, sizeof ret_image->platform, platform);
   return 0;
 }
 
-int
-capture_has (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-             struct compute_image *ret_image, struct compute_error *err)
+/* A line for each image, as long as there are any. */
+static int
+read_images (char *text, uint64_t count, struct compute_image *ret_images)
 {
-  const char *const args[]
-      = { "image", "inspect", "--format", "{{.Id}}\t{{.Os}}/{{.Architecture}}\t{{.Size}}", "--", ref, NULL };
-  struct answer answer;
-  int result = check_name (ref, err);
+  for (uint64_t i = 0; i < count; i++)
+    {
+      char *line = strsep (&text, "\n");
 
+      if (line == NULL || read_image (line, &ret_images[i]) != 0)
+        return -1;
+    }
+  return 0;
+}
+
+/* Looks for all of some images: NOT_FOUND when one is missing, whichever. */
+static int
+look_at_images (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+                const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err)
+{
+  struct words words = { 0 };
+  struct answer answer;
+  int result = 0;
+
+  words_add (&words, "image");
+  words_add (&words, "inspect");
+  words_add (&words, "--format");
+  words_add (&words, "{{.Id}}\t{{.Os}}/{{.Architecture}}\t{{.Size}}");
+  words_add (&words, "--");
+  for (uint64_t i = 0; i < count && result == 0; i++)
+    {
+      result = check_name (refs[i], err);
+      words_add (&words, refs[i]);
+    }
   if (result == 0)
-    result = engine_ask (state, args, LOOK_MS, call, NULL, NULL, &answer, err);
+    result = words_check (&words, err);
+  if (result == 0)
+    result = engine_ask (state, words.items, LOOK_MS, call, NULL, NULL, &answer, err);
+  words_free (&words);
   if (result != 0)
     return result;
   if (answer.exit_code != 0 && image_is_missing (answer.said))
     result = compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "the engine has no such image");
-  else if (answer.exit_code != 0 || read_image (answer.text, ret_image) != 0)
-    result = failed (&answer, ref, "cannot look at the image", err);
+  else if (answer.exit_code != 0 || read_images (answer.text, count, ret_images) != 0)
+    result = failed (&answer, refs[0], "cannot look at the image", err);
   answer_free (&answer);
   return result;
+}
+
+/* Which of several is missing is not told: then each is looked for by itself. */
+static int
+capture_has (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+             const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err)
+{
+  struct compute_error why = COMPUTE_ERROR_INIT;
+  int result = look_at_images (state, refs, count, call, ret_images, &why);
+
+  if (result != COMPUTE_E_NOT_FOUND)
+    return result == 0 ? 0 : compute_error_set (err, result, why.sys_errno, "%s", why.message);
+  for (uint64_t i = 0; i < count; i++)
+    {
+      ret_images[i] = (struct compute_image){ 0 };
+      result = count > 1 ? look_at_images (state, &refs[i], 1, call, &ret_images[i], &why) : COMPUTE_E_NOT_FOUND;
+      if (result != 0 && result != COMPUTE_E_NOT_FOUND)
+        return compute_error_set (err, result, why.sys_errno, "%s", why.message);
+    }
+  return 0;
 }
 
 static int
@@ -174,7 +210,7 @@ read_origin (struct compute_provider_state *state, const char *image, const stru
   static const char format[] = "{{json .Config.Entrypoint}}\n{{json .Config.Cmd}}\n" SAYS;
   struct answer answer;
   char *rest;
-  int result = capture_has (state, image, call, &origin->image, err);
+  int result = look_at_images (state, &image, 1, call, &origin->image, err);
 
   if (result == 0)
     result = ask_one (state, "image", format, image, call, &answer, err);
@@ -368,7 +404,7 @@ make_image (struct compute_provider_state *state, const char *instance, const st
   if (result == 0)
     result = name (state, made.text, request->ref, call, err);
   if (result == 0)
-    result = capture_has (state, made.text, call, ret_image, err);
+    result = look_at_images (state, (const char *const[]){ made.text }, 1, call, ret_image, err);
   else
     (void) capture_remove (state, made.text, NULL, NULL);
   answer_free (&made);
@@ -406,7 +442,7 @@ capture_as (struct compute_provider_state *state, const char *instance, const st
             char *text, const struct compute_call *call, struct compute_image *ret_base,
             struct compute_image *ret_image, struct compute_error *err)
 {
-  struct origin origin = { .image = COMPUTE_IMAGE_INIT };
+  struct origin origin = { 0 };
   char *mounts = second_line (text);
   struct says says;
   int code = read_says (second_line (mounts), &says);
@@ -419,7 +455,7 @@ capture_as (struct compute_provider_state *state, const char *instance, const st
     code = secrets_search (state, instance, request, call, err);
   if (code == 0)
     code = make_image (state, instance, request, &origin, &says, call, ret_image, err);
-  give_image (ret_base, &origin.image);
+  *ret_base = origin.image;
   origin_free (&origin);
   return code;
 }

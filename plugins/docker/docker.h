@@ -132,10 +132,6 @@ extern const struct instances_ops container_ops;
 
 extern const struct compute_capture docker_capture;
 
-/* What the engine has under a name, which is not told. Errors: NOT_FOUND; those of engine_ask; ENGINE. */
-int capture_has (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-                 struct compute_image *ret_image, struct compute_error *err);
-
 /* ---- secrets.c ---- */
 
 #define SECRET_BYTES 8 /* a shorter value would be found everywhere */

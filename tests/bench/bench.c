@@ -93,7 +93,7 @@ bench_report (const char *name, double value_us, double floor_us, double limit)
 {
   double ratio = value_us / floor_us;
 
-  printf ("%s: %.2f ms = %.2f x floor (%.2f ms), at most %.1f%s\n", name, value_us / 1e3, ratio, floor_us / 1e3, limit,
+  printf ("%s: %.2f ms = %.2f x floor (%.2f ms), at most %.2f%s\n", name, value_us / 1e3, ratio, floor_us / 1e3, limit,
           ratio > limit ? ": TOO SLOW" : "");
   return ratio > limit;
 }

@@ -418,18 +418,13 @@ extern "C"
                 const struct compute_call *call, struct compute_file_info *ret_info, struct compute_error *err);
   };
 
-  /* An image that the engine has. */
+  /* An image that the engine has. The layout is frozen. */
   struct compute_image
   {
-    uint32_t size;
-    uint32_t reserved;
     uint64_t bytes;
     char id[128];      /* what the engine never gives to another image; good for struct compute_config's image */
     char platform[64]; /* "linux/amd64" */
   };
-/* clang-format off */
-#define COMPUTE_IMAGE_INIT { sizeof (struct compute_image), 0, 0, "", "" }
-/* clang-format on */
 
 /* Make no capture of which a file holds the value of a secret: COMPUTE_E_DENIED instead, which names one. */
 #define COMPUTE_CAPTURE_REFUSE_SECRETS 1u
@@ -465,9 +460,10 @@ extern "C"
                     const struct compute_capture_request *request, const struct compute_call *call,
                     struct compute_image *ret_base, struct compute_image *ret_image, struct compute_error *err);
 
-    /* has: 0 and what the engine has under that name, COMPUTE_E_NOT_FOUND when it has nothing. Never fetches it. */
-    int (*has) (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-                struct compute_image *ret_image, struct compute_error *err);
+    /* has: fills ret_images[i] with what the engine has under refs[i], an empty id where it has nothing. It is asked
+     * once for all. Never fetches any. */
+    int (*has) (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+                const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err);
 
     /* remove: COMPUTE_E_BUSY, with why, while an instance uses it; one that is not there is 0. */
     int (*remove) (struct compute_provider_state *state, const char *ref, const struct compute_call *call,

@@ -148,14 +148,15 @@ engine_capture (struct compute_provider_state *state, const char *instance,
 }
 
 static int
-engine_has (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-            struct compute_image *ret_image, struct compute_error *err)
+engine_has (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+            const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err)
 {
   (void) state;
   (void) call;
-  if (!g_hash_table_contains (engine.images, ref))
-    return compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "no such image");
-  describe_image (ref, ret_image);
+  (void) err;
+  for (uint64_t i = 0; i < count; i++)
+    if (g_hash_table_contains (engine.images, refs[i]))
+      describe_image (refs[i], &ret_images[i]);
   return 0;
 }
 
@@ -330,6 +331,21 @@ test_a_capture_is_used_until_something_differs (void)
 }
 
 static void
+test_without_an_image_it_is_made_from_the_one_that_its_key_says (void)
+{
+  struct world world;
+
+  begin (&world, "setup: make\n");
+  g_hash_table_insert (engine.images, g_strdup ("python:3.11-slim"), g_strdup ("base-1"));
+  g_assert_cmpint (prepare (&world).flags, ==, COMPUTE_PREPARED_CAPTURED);
+  g_assert_cmpstr (engine.started, ==, "python:3.11-slim");
+  assert_why (&world, "");
+  g_hash_table_insert (engine.images, g_strdup ("python:3.11-slim"), g_strdup ("base-2"));
+  assert_why (&world, "the base image python:3.11-slim is another one now");
+  end (&world);
+}
+
+static void
 test_a_capture_that_costs_money_is_made_when_the_environment_says_so (void)
 {
   struct world world;
@@ -476,6 +492,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD_TEST (a_capture_is_used_until_something_differs);
+  ADD_TEST (without_an_image_it_is_made_from_the_one_that_its_key_says);
   ADD_TEST (a_capture_that_costs_money_is_made_when_the_environment_says_so);
   ADD_TEST (a_capture_that_fails_is_told_without_its_name_and_not_recorded);
   ADD_TEST (a_cancelled_capture_leaves_no_instance);
