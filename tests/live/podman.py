@@ -8,6 +8,7 @@
 """
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -136,6 +137,13 @@ def groups():
 
 
 def run_inside(folder, rootless):
+    """What podman starts shares a control group of the machine's: one at a time."""
+    with open(pathlib.Path(tempfile.gettempdir(), "compute-test-podman"), "w", encoding="utf-8") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        return run_inside_alone(folder, rootless)
+
+
+def run_inside_alone(folder, rootless):
     before = groups()
     command = [__file__, folder, "rootless" if rootless else "rootful", *sys.argv]
     process = subprocess.Popen([*ALONE, sys.executable, *command])
