@@ -161,15 +161,16 @@ find_capture (struct preparation *preparation, struct compute_image *ret_image)
 
 /* ---- Building ---------------------------------------------------------------------------------------------------- */
 
-/* Ends what was begun, whatever the caller's cancel says, and keeps the first error. */
+/* Ends what was begun, whatever the caller's cancel says, and keeps the first error. There is no instance then. */
 static int
-give_up (struct preparation *preparation, const struct compute_instance *instance, int rc)
+give_up (struct preparation *preparation, struct compute_instance *instance, int rc)
 {
   struct compute_error later = COMPUTE_ERROR_INIT;
 
   if (compute_shutdown (preparation->handle, instance->id, NULL, &later) != 0)
     handle_log (preparation->handle, COMPUTE_LOG_WARNING, "instance %s, which was not ready yet, was not ended: %s",
                 instance->id, later.message);
+  instance->id[0] = '\0';
   return rc;
 }
 

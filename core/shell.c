@@ -336,8 +336,8 @@ scan_code (struct scan *scan, bool at_word_start)
       if (at_word_start)
         return skip_comment (scan);
       break;
-    case '(':
-      if (scan->at[1] == '(')
+    case '(': /* inside a word it is a list for some, an error for others, which go on with the next line */
+      if (scan->at[1] == '(' || (!at_word_start && scan->at[1] != ')'))
         return refuse_dialect (scan);
       break;
     case '[':

@@ -438,9 +438,9 @@ warn_of_mounts (struct compute_provider_state *state, char *mounts)
 
 /* text has the container's image, what it mounts, and what it says. */
 static int
-capture_as (struct compute_provider_state *state, const char *instance, const struct compute_capture_request *request,
-            char *text, const struct compute_call *call, struct compute_image *ret_base,
-            struct compute_image *ret_image, struct compute_error *err)
+capture_as (struct compute_provider_state *state, const char *instance, struct link *link,
+            const struct compute_capture_request *request, char *text, const struct compute_call *call,
+            struct compute_image *ret_base, struct compute_image *ret_image, struct compute_error *err)
 {
   struct origin origin = { 0 };
   char *mounts = second_line (text);
@@ -452,12 +452,20 @@ capture_as (struct compute_provider_state *state, const char *instance, const st
   code = read_origin (state, text, call, &origin, err);
   warn_of_mounts (state, mounts);
   if (code == 0)
-    code = secrets_search (state, instance, request, call, err);
+    code = secrets_search (state, instance, link->runner, request, call, err);
   if (code == 0)
     code = make_image (state, instance, request, &origin, &says, call, ret_image, err);
   *ret_base = origin.image;
   origin_free (&origin);
   return code;
+}
+
+static int
+check_request (const struct compute_capture_request *request, struct compute_error *err)
+{
+  if ((request->flags & ~COMPUTE_CAPTURE_REFUSE_SECRETS) != 0)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "docker knows no flags 0x%x of a capture", request->flags);
+  return check_name (request->ref, err);
 }
 
 static void
@@ -476,18 +484,21 @@ capture (struct compute_provider_state *state, const char *instance, const struc
 {
   static const char format[] = "{{.Image}}\n{{range .Mounts}}{{.Destination}}\t{{end}}\n" SAYS;
   struct answer answer;
-  int code = check_name (request->ref, err);
+  struct link *link;
+  int code = check_request (request, err);
 
-  if (code == 0 && !is_instance_id (ID_PREFIX, instance))
-    code = no_instance (instance, err);
+  if (code == 0)
+    code = instances_enter (&state->instances, instance, call, &link, err);
   if (code != 0)
     return code;
   tell_capture (call);
   code = ask_one (state, "container", format, instance, call, &answer, err);
-  if (code != 0)
-    return code;
-  code = capture_as (state, instance, request, answer.text, call, ret_base, ret_image, err);
-  answer_free (&answer);
+  if (code == 0)
+    {
+      code = capture_as (state, instance, link, request, answer.text, call, ret_base, ret_image, err);
+      answer_free (&answer);
+    }
+  instances_leave (&state->instances, link);
   return code;
 }
 

@@ -138,7 +138,7 @@ extern const struct compute_capture docker_capture;
 
 /* Looks for the values of a request's secrets in the files of an instance; each file with one is logged, or ends the
  * search with DENIED where the request says so. */
-int secrets_search (struct compute_provider_state *state, const char *instance,
+int secrets_search (struct compute_provider_state *state, const char *instance, struct compute_runner *runner,
                     const struct compute_capture_request *request, const struct compute_call *call,
                     struct compute_error *err);
 

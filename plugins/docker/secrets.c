@@ -19,7 +19,7 @@ struct search
   struct compute_provider_state *state;
   const struct compute_capture_request *request;
   const struct compute_call *call;
-  struct link *link;
+  struct compute_runner *runner;
   char *room; /* LOOKED_AT bytes, shared with the file below */
   int fd;
   struct compute_error refused; /* the first one found, where that is an end */
@@ -50,14 +50,13 @@ tell (struct search *search, const char *given, const char *name)
   for (uint64_t i = 0; i < search->request->secret_count; i++)
     if (is_looked_for (&search->request->secrets[i]))
       text_blank (path, search->request->secrets[i].value);
-  if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) != 0)
+  if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) != 0 && search->refused.code == 0)
     (void) compute_error_set (&search->refused, COMPUTE_E_DENIED, 0, "the value of %.60s is in %.120s", name, path);
-  else
+  if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) == 0)
     host_log (search->state->host, COMPUTE_LOG_WARNING,
               "[docker_compute] the value of %s is in %s, which the capture keeps", name, path);
 }
 
-/* Once for each file. */
 static void
 look_through (struct search *search, const char *path, size_t bytes)
 {
@@ -66,10 +65,7 @@ look_through (struct search *search, const char *path, size_t bytes)
   for (uint64_t i = 0; i < request->secret_count; i++)
     if (is_looked_for (&request->secrets[i])
         && memmem (search->room, bytes, request->secrets[i].value, strlen (request->secrets[i].value)) != NULL)
-      {
-        tell (search, path, request->secrets[i].name);
-        return;
-      }
+      tell (search, path, request->secrets[i].name);
 }
 
 /* What is no file, or cannot be read, or has gone, holds nothing that could be looked at. */
@@ -84,7 +80,7 @@ look_at (struct search *search, const char *path)
   if (search->call != NULL)
     call.cancel_fd = search->call->cancel_fd;
   (void) lseek (search->fd, 0, SEEK_SET);
-  (void) compute_runner_get (search->link->runner, path, search->fd, &call, &info, &why);
+  (void) compute_runner_get (search->runner, path, search->fd, &call, &info, &why);
   end = lseek (search->fd, 0, SEEK_CUR);
   if (end <= 0)
     return;
@@ -141,23 +137,20 @@ search_all (struct search *search, const char *instance, struct compute_error *e
 }
 
 int
-secrets_search (struct compute_provider_state *state, const char *instance,
+secrets_search (struct compute_provider_state *state, const char *instance, struct compute_runner *runner,
                 const struct compute_capture_request *request, const struct compute_call *call,
                 struct compute_error *err)
 {
-  struct search search = { .state = state, .request = request, .call = call, .fd = -1, .refused = COMPUTE_ERROR_INIT };
+  struct search search
+      = { .state = state, .request = request, .call = call, .runner = runner, .fd = -1, .refused = COMPUTE_ERROR_INIT };
   int result;
 
   if (!is_anything_looked_for (request))
     return 0;
-  result = instances_enter (&state->instances, instance, call, &search.link, err);
-  if (result != 0)
-    return result;
   if (open_room (&search) != 0)
     result = compute_error_set (err, COMPUTE_E_SYSTEM, errno, "no room to look for secrets: %s", strerror (errno));
   else
     result = search_all (&search, instance, err);
   close_room (&search);
-  instances_leave (&state->instances, search.link);
   return result;
 }

@@ -193,11 +193,18 @@ leave_nothing (struct start *start)
     (void) compute_error_set (&start->why, first.code, first.sys_errno, "%.100s. %s", first.message, removal.message);
 }
 
+/* Nobody but this engine gives an image an id. */
+static int
+is_image_id (const char *image)
+{
+  return strncmp (image, "sha256:", 7) == 0;
+}
+
 /* Returns 0 to try again, or an error that tells why there is no container. */
 static int
 remedy (struct start *start, struct compute_error *err)
 {
-  if (image_is_missing (start->why.message) && !start->pulled)
+  if (image_is_missing (start->why.message) && !start->pulled && !is_image_id (start->config->image))
     {
       start->pulled = 1;
       return image_pull (start->state, start->config->image, start->call, err);

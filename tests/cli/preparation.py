@@ -66,7 +66,7 @@ def test_the_file_is_found_from_a_folder_below_and_backend_names_the_provider():
         assert project.compute("run", "--on", "local", "--environment", "none.yaml", "-c", "true").status == 125
 
 
-def test_a_step_that_fails_fails_the_run_and_names_itself_and_its_last_words():
+def test_case_G08_a_step_that_fails_fails_the_run_and_names_itself_and_its_last_words():
     with Project("setup: ['true', 'echo out; echo why >&2; exit 3']\n") as project:
         result = project.run("-c", "echo never")
         assert result.status == 125 and result.out == b"", result

@@ -2,6 +2,8 @@
 /* Tools that run on a place: what they return, how they fail, and the one instance they share. */
 #include "conformance.h"
 
+#include <cjson/cJSON.h>
+
 /* A place on a handle of the test's, where its one tool has a command. */
 struct tools
 {
@@ -114,6 +116,78 @@ test_tool_arguments (void)
     assert_code (run_tool (&tools, "count", bad[i], NULL, NULL, &err), COMPUTE_E_INVALID, &err);
   assert_returns (&tools, "count", arguments, "300000\n");
   assert_returns (&tools, "count", "{\"who\":\"\\\\u0000\"}", "6\n");
+}
+
+/* ---- Field cases --------------------------------------------------------------------------------------------------
+ */
+
+void
+test_case_Q08_values_are_not_scanned_again (void)
+{
+  auto_tools tools = tools_open ("tool", "printf '%s|%s' {{a}} {{b}}", COMPUTE_UNSET);
+
+  assert_returns (&tools, "tool", "{\"a\":\"{{b}}\",\"b\":\"X\"}", "{{b}}|X");
+}
+
+void
+test_case_Q09_values_stay_one_word (void)
+{
+  static const char *const values[] = {
+    "it's", "$(id)", "`id`", "; rm -rf /",           "a\nb", "a\n", "' ; echo pwn ; '", "\\", "!hi",
+    "*",    "~",     "\t",   "\303\251\342\230\225", "\r",
+  };
+  auto_tools tools = tools_open ("tool", "printf '%s' {{a}}", COMPUTE_UNSET);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      cJSON *arguments = cJSON_CreateObject ();
+      char *text = (cJSON_AddStringToObject (arguments, "a", values[i]), cJSON_PrintUnformatted (arguments));
+
+      assert_returns (&tools, "tool", text, values[i]);
+      cJSON_free (text);
+      cJSON_Delete (arguments);
+    }
+}
+
+void
+test_case_Q10_placeholders_inside_quotes_are_refused (void)
+{
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  auto_tools tools = tools_open ("tool", "true", COMPUTE_UNSET);
+
+  assert_code (compute_place_set_command (tools.place, "tool", "echo \"{{a}}\"", COMPUTE_UNSET, &err),
+               COMPUTE_E_INVALID, &err);
+  g_assert_nonnull (strstr (err.message, "echo \"{{a}}"));
+  assert_code (compute_place_set_command (tools.place, "tool", "echo '{{a}}'", COMPUTE_UNSET, &err), COMPUTE_E_INVALID,
+               &err);
+  g_assert_nonnull (strstr (err.message, "echo '{{a}}"));
+}
+
+void
+test_case_Q11_arguments_of_every_kind (void)
+{
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  auto_tools tools = tools_open ("tool", "printf '<%s>' {{a}}", COMPUTE_UNSET);
+
+  assert_code (run_tool (&tools, "tool", "{}", NULL, NULL, &err), COMPUTE_E_INVALID, &err);
+  assert_code (run_tool (&tools, "tool", "{\"a\":null}", NULL, NULL, &err), COMPUTE_E_INVALID, &err);
+  assert_returns (&tools, "tool", "{\"a\":3}", "<3>");
+  assert_returns (&tools, "tool", "{\"a\":true}", "<true>");
+  assert_returns (&tools, "tool", "{\"a\":[1]}", "<[1]>");
+  assert_returns (&tools, "tool", "{\"a\":\"x\",\"b\":\"more\"}", "<x>");
+}
+
+void
+test_case_Q13_a_value_is_no_option (void)
+{
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  auto_tools tools = tools_open ("tool", "cat {{p}}", COMPUTE_UNSET);
+
+  assert_code (run_tool (&tools, "tool", "{\"p\":\"--version\"}", NULL, NULL, &err), COMPUTE_E_INVALID, &err);
+  assert_code (run_tool (&tools, "tool", "{\"p\":\"-n\"}", NULL, NULL, &err), COMPUTE_E_INVALID, &err);
+  assert_code (compute_place_set_command (tools.place, "tool", "echo in-n >./-n; cat -- {{p}}", COMPUTE_UNSET, &err), 0,
+               &err);
+  assert_returns (&tools, "tool", "{\"p\":\"-n\"}", "in-n\n");
 }
 
 static int

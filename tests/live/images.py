@@ -140,10 +140,19 @@ def python():
 
 PYTHON = "python:3.11-slim"
 BUSYBOX = {"Cmd": ["sh"], "Env": [PATH]}
+WHOLE = {  # all that an image can say, in words that are hard to say again
+    "User": "1000",
+    "WorkingDir": "/w",
+    "Env": ["PATH=/w/bin:/usr/bin:/bin", 'ODD=a  "b" $HOME \\c <d>', "OPENAI_API_KEY=of-the-image", "TOKEN=its-own-token"],
+    "Entrypoint": ["/bin/sh", "-c", 'echo "$@" <a', "$HOME"],
+    "Cmd": ["it's", ""],
+    "Volumes": {"/data": {}},
+}
 
 # A row each: the name, its layer, its configuration, and for which CPU it says to be. What is in "foreign" runs here
 # all the same: only its word is against it.
 IMAGES = {
+    "compute-test/bare": (busybox, {"Env": [PATH]}, HERE),
     "compute-test/busybox": (busybox, BUSYBOX, HERE),
     "compute-test/entrypoint": (busybox, BUSYBOX | {"Entrypoint": ["/bin/false"], "Cmd": ["odd"]}, HERE),
     "compute-test/foreign": (busybox, BUSYBOX, OTHER),
@@ -152,6 +161,7 @@ IMAGES = {
     "compute-test/other-cpu": (lambda: busybox(change=for_another_cpu), BUSYBOX, OTHER),
     "compute-test/user": (busybox, BUSYBOX | {"User": "1000", "WorkingDir": "/srv"}, HERE),
     "compute-test/volume": (busybox, BUSYBOX | {"Volumes": {"/data": {}}}, HERE),
+    "compute-test/whole": (busybox, WHOLE, HERE),
     PYTHON: (python, {"Cmd": ["python3"], "Env": [PATH, "LANG=C.UTF-8"]}, HERE),
 }
 

@@ -307,6 +307,20 @@ def test_what_could_not_be_removed_may_still_run():
             assert compute("down", name)[0] == 0
 
 
+def test_a_limit_is_honoured_or_refused():
+    refused = ENGINE == "rootless" and not os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+    with tempfile.TemporaryDirectory() as folder:
+        limited = pathlib.Path(folder, "limited.yaml")
+        for limits, what in (("memory_mb: 64", "memory"), ("cpu: 1", "processors")):
+            limited.write_text(f"resources: {{{limits}}}\n")
+            status, out, err = run("--environment", str(limited), "-c", "echo on")
+            if refused:
+                assert (status, out) == (125, "") and f"cannot honour a limit of {what}" in err, (status, out, err)
+            else:
+                assert (status, out) == (0, "on\n"), (status, out, err)
+    assert wait_true(lambda: not containers())
+
+
 def test_the_readme_shows_what_happens():
     text = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
     shown = "".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL))

@@ -79,15 +79,13 @@ def captured():
 
 
 def test_what_was_set_up_is_used_again_and_only_refresh_runs():
-    with Project(setup=["sleep 2; echo setup >> /made"], refresh=["echo refresh >> /made"]) as project:
+    with Project(setup=["echo setup >> /made"], refresh=["echo refresh >> /made"]) as project:
         assert project.explain() == "miss: there is no capture of this definition and these values yet"
         out, about, _ = project.run("cat /made")
         assert (out, about["captured"], about["reused"]) == ("setup\n", True, False), about
         first = dict(project.entries)
         assert project.explain() == "hit"
-        begun = time.monotonic()
         out, about, _ = project.run("cat /made")
-        assert time.monotonic() - begun < 2, "the set-up alone takes two seconds"
         assert (out, about["captured"], about["reused"], about["why"]) == ("setup\nrefresh\n", False, True, None), about
         (key, entry), = project.entries.items()
         assert captured() == [f"{REPOSITORY}:{key}"] == [entry["ref"]], (captured(), entry)
@@ -177,12 +175,14 @@ def test_case_C10_a_capture_that_was_deleted_is_built_again():
         assert project.run("cat /made")[1]["reused"]
 
 
-def test_case_C08_a_failed_step_is_not_kept():
+def test_case_G08_and_C08_a_failed_step_leaves_nothing_and_is_not_kept():
     with Project(setup=["echo made > /made", "exit 3"]) as project:
         for _ in range(2):
             status, out, err = project.compute("run", "--json", "-c", "true")
             assert status == 125 and json.loads(out)["error"]["code"] == "prepare_failed", (out, err)
+        assert "setup 2 of 2 'exit 3' failed (exit 3): no output" in json.loads(out)["error"]["message"], out
         assert not captured() and not project.entries and wait_true(lambda: not containers())
+        assert not engine().docker("volume", "ls", "--quiet").stdout
 
 
 def test_a_failed_refresh_fails_the_run_and_keeps_the_capture():

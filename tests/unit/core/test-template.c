@@ -188,6 +188,8 @@ test_places_that_do_not (void)
     { "(( {{a}} ))", "differs from shell to shell" },
     { "[[ {{a}} -eq 1 ]]", "differs from shell to shell" },
     { "x[{{a}}]=1", "an index" },
+    { "x=({{a}})", "differs from shell to shell" },
+    { "x=\\\n(if :; then {{a}}\\", "in the middle of a word" },
     { "echo \"$(case x in x) echo\" {{a}} \"esac)\"", "a case inside" },
     { "echo \"it {{a}}", "inside double quotes" },
     { "echo 'it {{a}}", "a single quote has no end" },
