@@ -93,7 +93,7 @@ fill (const struct tool *tool, const char *json, GString *script, struct compute
 
 /* What is known of why: the end of what it wrote, without the blank around. */
 static const char *
-last_words (struct run *run, char shown[SHOWN_WORDS])
+last_words (struct run *run, char *shown, size_t room)
 {
   GString *words;
 
@@ -105,12 +105,14 @@ last_words (struct run *run, char shown[SHOWN_WORDS])
       g_strstrip (run->said->str);
     }
   words = run->said;
-  return words->str[0] != '\0' ? text_for_people (shown, SHOWN_WORDS, words->str) : "no output";
+  return words->str[0] != '\0' ? text_for_people (shown, room, words->str) : "no output";
 }
 
 static int
-timed_out (const struct run *run, const char *tool, const char *place, struct compute_error *err)
+timed_out (struct run *run, const char *tool, const char *place, struct compute_error *err)
 {
+  char shown[SHOWN_WORDS / 2];
+
   if (run->text->len == 0 && run->said->len == 0)
     return compute_error_set (
         err, COMPUTE_E_TOOL_FAILED, 0,
@@ -119,8 +121,8 @@ timed_out (const struct run *run, const char *tool, const char *place, struct co
         tool, place);
   return compute_error_set (err, COMPUTE_E_TOOL_FAILED, 0,
                             "Tool '%.40s' timed out on %.20s. Some output was produced, which is not returned as if it "
-                            "were whole.",
-                            tool, place);
+                            "were whole: %s",
+                            tool, place, last_words (run, shown, sizeof shown));
 }
 
 /* A result that is no success is the tool's failure. */
@@ -142,10 +144,10 @@ judge (struct run *run, const char *tool, const char *place, const struct comput
       break;
     case COMPUTE_OUTCOME_OUT_OF_MEMORY:
       return compute_error_set (err, COMPUTE_E_TOOL_FAILED, 0, "Tool '%.40s' ran out of memory on %.20s: %s", tool,
-                                place, last_words (run, shown));
+                                place, last_words (run, shown, sizeof shown));
     }
   return compute_error_set (err, COMPUTE_E_TOOL_FAILED, 0, "Tool '%.40s' failed on %.20s (exit %d): %s", tool, place,
-                            result->exit_code, last_words (run, shown));
+                            result->exit_code, last_words (run, shown, sizeof shown));
 }
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */

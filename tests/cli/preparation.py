@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Environments on the provider local: what a file says is what is done, and what fails is told."""
 
+import functools
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import sys
 import tempfile
 
 import tap
-from program import compute, expect, expect_error, living, start, until
+from program import HOME, compute, expect, expect_error, living, start, until
 
 ENVIRONMENT = ".praisonai/environment.yaml"
 
@@ -159,11 +160,17 @@ def wheel(folder):
     return path
 
 
+@functools.cache
+def pip_path():
+    """A PATH on which pip is one of a place of its own; what it installs stays there."""
+    subprocess.run([sys.executable, "-m", "venv", HOME / "venv"], check=True)
+    return f"{HOME}/venv/bin:/usr/bin:/bin"
+
+
 def test_pip_installs_by_specifier_from_an_index_and_a_package_is_one_argument():
     with Project() as project:
         wheel(project.folder)
-        subprocess.run([sys.executable, "-m", "venv", project.folder / "venv"], check=True)
-        env = {"PATH": f"{project.folder}/venv/bin:/usr/bin:/bin", "PIP_NO_INDEX": "1",
+        env = {"PATH": pip_path(), "PIP_NO_INDEX": "1",
                "PIP_FIND_LINKS": str(project.folder), "HOME": str(project.folder)}
         project.write(json.dumps({"packages": {"pip": ["canary-package>=1.0,<2"]}, "env": env}))
         expect(project.run("-c", "python -c 'import canary_package'"), 0, b"canary\n")
@@ -174,8 +181,7 @@ def test_pip_installs_by_specifier_from_an_index_and_a_package_is_one_argument()
 
 def test_case_C08_a_failed_install_fails_each_time():
     with Project() as project:
-        subprocess.run([sys.executable, "-m", "venv", project.folder / "venv"], check=True)
-        env = {"PATH": f"{project.folder}/venv/bin:/usr/bin:/bin", "PIP_NO_INDEX": "1", "HOME": str(project.folder)}
+        env = {"PATH": pip_path(), "PIP_NO_INDEX": "1", "HOME": str(project.folder)}
         project.write(json.dumps({"packages": {"pip": ["no-such-package-zz-1"]}, "env": env}))
         for _ in range(2):
             error = project.run("--json", "-c", "true").json["error"]

@@ -25,6 +25,7 @@ static struct
   int capture_code;    /* what capture returns */
   uint32_t secrets;    /* names that the last capture was given */
   GString *log;
+  const char *platform;
   struct compute_capture table;
 } engine;
 
@@ -126,7 +127,7 @@ static void
 describe_image (const char *name, struct compute_image *ret_image)
 {
   g_strlcpy (ret_image->id, g_hash_table_lookup (engine.images, name), sizeof ret_image->id);
-  g_strlcpy (ret_image->platform, "linux/test", sizeof ret_image->platform);
+  g_strlcpy (ret_image->platform, engine.platform, sizeof ret_image->platform);
 }
 
 static int
@@ -234,6 +235,7 @@ begin (struct world *world, const char *yaml)
   engine.images = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_hash_table_insert (engine.images, g_strdup ("base"), g_strdup ("base-1"));
   engine.log = g_string_new (NULL);
+  engine.platform = "linux/test";
   engine.table = (struct compute_capture){
     .size = sizeof engine.table, .capture = engine_capture, .has = engine_has, .remove = engine_remove
   };
@@ -327,6 +329,42 @@ test_a_capture_is_used_until_something_differs (void)
   assert_why (&world, "");
   g_hash_table_remove_all (engine.images);
   assert_why (&world, "the image of the capture is gone");
+  end (&world);
+}
+
+static void
+assert_why_with (struct world *world, const struct compute_config *config, const char *why)
+{
+  struct compute_prepared about = COMPUTE_PREPARED_INIT;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+
+  g_assert_cmpint (compute_explain_capture (world->handle, world->environment, config, NULL, &about, &err), ==, 0);
+  g_assert_cmpstr (about.why, ==, why);
+}
+
+static void
+test_what_the_key_does_not_bind_is_named_when_it_differs (void)
+{
+  const struct compute_mount mount = { .source = "/a", .target = "/b" };
+  const struct compute_pair option = { "name", "value" };
+  struct compute_config user = COMPUTE_CONFIG_INIT, network = COMPUTE_CONFIG_INIT, mounts = COMPUTE_CONFIG_INIT,
+                        options = COMPUTE_CONFIG_INIT;
+  struct world world;
+
+  begin (&world, YAML);
+  (void) prepare (&world);
+  user.user = "1000";
+  network.network = "none";
+  mounts.mounts = &mount;
+  mounts.mount_count = 1;
+  options.options = &option;
+  options.option_count = 1;
+  assert_why_with (&world, &user, "the capture was made with other user");
+  assert_why_with (&world, &network, "the capture was made with other network");
+  assert_why_with (&world, &mounts, "the capture was made with other mounts");
+  assert_why_with (&world, &options, "the capture was made with other options");
+  engine.platform = "linux/other";
+  assert_why_with (&world, NULL, "the base image base is another one now");
   end (&world);
 }
 
@@ -492,6 +530,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD_TEST (a_capture_is_used_until_something_differs);
+  ADD_TEST (what_the_key_does_not_bind_is_named_when_it_differs);
   ADD_TEST (without_an_image_it_is_made_from_the_one_that_its_key_says);
   ADD_TEST (a_capture_that_costs_money_is_made_when_the_environment_says_so);
   ADD_TEST (a_capture_that_fails_is_told_without_its_name_and_not_recorded);
