@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "actions.h"
 #include "config.h"
 #include "environment.h"
 #include "output.h"
@@ -106,14 +107,12 @@ prune (const struct request *request, struct compute_registry *registry)
   struct listing listing = { .array = request->json ? cJSON_CreateArray () : NULL };
   struct compute_call call = place_call (request);
   struct compute_error err = COMPUTE_ERROR_INIT;
-  int64_t age_ms
-      = request->older_than_days != COMPUTE_UNSET ? request->older_than_days * 86400 : COMPUTE_DEFAULT_PRUNE_AGE_MS;
   int rc;
 
   table_init (&listing.table, titles);
   call.user = &listing;
   call.progress = NULL;
-  rc = compute_prune_captures (registry, age_ms, add_capture, &listing, &call, &err);
+  rc = compute_prune_captures (registry, request->older_than_ms, add_capture, &listing, &call, &err);
   if (rc == 0)
     rc = print_listing (request, &listing, &err);
   table_clear (&listing.table);
@@ -164,10 +163,8 @@ explain (const struct request *request, struct compute_registry *registry)
   struct compute_handle *handle = NULL;
   const char *on = request->on;
   int status;
-  int rc = environment_open (request, &environment, &err);
+  int rc = environment_need (request, &environment, &err);
 
-  if (rc == 0 && environment == NULL)
-    rc = compute_error_set (&err, COMPUTE_E_NOT_FOUND, 0, "no %s in this folder or above", COMPUTE_ENVIRONMENT_FILE);
   if (rc == 0 && on == NULL)
     on = compute_environment_backend (environment);
   if (rc == 0 && on == NULL)
@@ -183,17 +180,7 @@ explain (const struct request *request, struct compute_registry *registry)
 int
 captures_main (const struct request *request, struct compute_registry *registry)
 {
-  static const struct
-  {
-    const char *name;
-    int (*main) (const struct request *request, struct compute_registry *registry);
-  } actions[] = { { "list", list }, { "prune", prune }, { "explain", explain } };
-  const char *action = request->operands->pdata[0];
-  struct compute_error err = COMPUTE_ERROR_INIT;
+  static const struct action actions[] = { { "list", list }, { "prune", prune }, { "explain", explain } };
 
-  for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
-    if (strcmp (action, actions[i].name) == 0)
-      return actions[i].main (request, registry);
-  (void) compute_error_set (&err, COMPUTE_E_INVALID, 0, "'%s' is none of list, prune, explain", action);
-  return report_usage (request, &err);
+  return actions_run (actions, G_N_ELEMENTS (actions), request, registry);
 }

@@ -33,6 +33,17 @@ environment_open (const struct request *request, struct compute_environment **re
   return compute_environment_open (path, ret_environment, err);
 }
 
+int
+environment_need (const struct request *request, struct compute_environment **ret_environment,
+                  struct compute_error *err)
+{
+  int rc = environment_open (request, ret_environment, err);
+
+  if (rc == 0 && *ret_environment == NULL)
+    rc = compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "no %s in this folder or above", COMPUTE_ENVIRONMENT_FILE);
+  return rc;
+}
+
 /* What a step prints is for people, and never mixes with what the command prints on stdout. */
 static int
 show_output (void *user, uint32_t stream, const void *data, uint64_t bytes)

@@ -10,6 +10,10 @@
 int environment_open (const struct request *request, struct compute_environment **ret_environment,
                       struct compute_error *err);
 
+/* The same, where there has to be one: NOT_FOUND. */
+int environment_need (const struct request *request, struct compute_environment **ret_environment,
+                      struct compute_error *err);
+
 /* Makes an instance, as the environment says where there is one, and tells what came of its capture. */
 int environment_provision (const struct request *request, struct compute_handle *handle,
                            const struct compute_environment *environment, const struct compute_config *config,

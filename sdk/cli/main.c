@@ -105,21 +105,13 @@ subcommand_find (const char *name)
 static void
 unknown_subcommand (const char *word, struct compute_error *err)
 {
-  const char *best = NULL;
-  size_t best_distance = SUGGEST_FAR;
+  struct suggestion nearest = SUGGESTION_INIT (word);
 
   for (size_t i = 0; i < G_N_ELEMENTS (subcommands); i++)
-    {
-      size_t distance = suggest_distance (word, subcommands[i].name);
-
-      if (distance < best_distance)
-        {
-          best = subcommands[i].name;
-          best_distance = distance;
-        }
-    }
-  if (best != NULL)
-    (void) compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown subcommand '%s'; did you mean '%s'?", word, best);
+    suggestion_consider (&nearest, subcommands[i].name);
+  if (nearest.best != NULL)
+    (void) compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown subcommand '%s'; did you mean '%s'?", word,
+                              nearest.best);
   else
     (void) compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown subcommand '%s'; see 'compute --help'", word);
 }

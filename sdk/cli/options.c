@@ -14,6 +14,7 @@ enum kind
   KIND_TEXT,   /* const char *, not empty */
   KIND_SCRIPT, /* const char * */
   KIND_SECONDS,
+  KIND_DAYS,
   KIND_BYTES,
   KIND_ENV,
   KIND_ENV_FILE,
@@ -58,7 +59,7 @@ static const struct option options[] = {
   { "--no-environment", NULL, KIND_SWITCH, INTO (no_environment), MAKES_PLACE, "look for no such file" },
   { "--refuse-secrets", NULL, KIND_SWITCH, INTO (refuse_secrets), MAKES_PLACE,
     "capture nothing that holds a value of env in a file" },
-  { "--older-than", "DAYS", KIND_SECONDS, INTO (older_than_days), SUBCOMMAND_CAPTURES,
+  { "--older-than", "DAYS", KIND_DAYS, INTO (older_than_ms), SUBCOMMAND_CAPTURES,
     "prune what was not used for so long (14)" },
   { "--stdin", NULL, KIND_SWITCH, INTO (use_stdin), RUNS_COMMAND,
     "give the command this input; it has none otherwise" },
@@ -76,7 +77,7 @@ request_init (struct request *request, const struct subcommand *subcommand)
     .operands = g_ptr_array_new (),
     .paths = g_ptr_array_new_with_free_func (g_free),
     .timeout_ms = COMPUTE_UNSET,
-    .older_than_days = COMPUTE_UNSET,
+    .older_than_ms = COMPUTE_DEFAULT_PRUNE_AGE_MS,
     .output_limit_bytes = COMPUTE_UNSET,
   };
   pairs_init (&request->env);
@@ -125,6 +126,8 @@ take (struct request *request, const struct option *option, const char *value, s
       return 0;
     case KIND_SECONDS:
       return value_seconds (option->word, value, into, err);
+    case KIND_DAYS:
+      return value_days (option->word, value, into, err);
     case KIND_BYTES:
       return value_bytes (option->word, value, into, err);
     case KIND_ENV:
@@ -146,25 +149,19 @@ unknown_option (const struct request *request, const char *word, size_t length, 
 {
   g_autofree char *typed = g_strndup (word, length);
   const char *name = request->subcommand->name;
-  const struct option *best = NULL;
-  size_t best_distance = SUGGEST_FAR;
+  struct suggestion nearest = SUGGESTION_INIT (typed);
 
   for (size_t i = 0; i < G_N_ELEMENTS (options); i++)
     {
-      size_t distance = suggest_distance (typed, options[i].word);
-      bool is_ours = (options[i].subcommands & request->subcommand->bit) != 0;
-
-      if (distance == 0)
+      if (strcmp (typed, options[i].word) == 0)
         return compute_error_set (err, COMPUTE_E_INVALID, 0, "'%s' does not go with %s; see 'compute %s --help'", typed,
                                   name, name);
-      if (is_ours && distance < best_distance)
-        {
-          best = &options[i];
-          best_distance = distance;
-        }
+      if ((options[i].subcommands & request->subcommand->bit) != 0)
+        suggestion_consider (&nearest, options[i].word);
     }
-  if (best != NULL && length > 2)
-    return compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown option '%s'; did you mean '%s'?", typed, best->word);
+  if (nearest.best != NULL && length > 2)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown option '%s'; did you mean '%s'?", typed,
+                              nearest.best);
   return compute_error_set (err, COMPUTE_E_INVALID, 0, "unknown option '%s'; see 'compute %s --help'", typed, name);
 }
 
@@ -235,6 +232,14 @@ check_tool (const struct request *request, struct compute_error *err)
 }
 
 static int
+check_options (const struct request *request, struct compute_error *err)
+{
+  if (request->environment != NULL && request->no_environment)
+    return compute_error_set (err, COMPUTE_E_INVALID, 0, "both --environment and --no-environment: give one");
+  return 0;
+}
+
+static int
 check_operands (const struct request *request, struct compute_error *err)
 {
   static const struct
@@ -295,7 +300,9 @@ options_parse (struct request *request, int count, char **words, struct compute_
         g_ptr_array_add (request->operands, words[i]);
     }
   pairs_add_missing (&request->env, &request->env_files);
-  return request->help ? 0 : check_operands (request, err);
+  if (request->help)
+    return 0;
+  return check_options (request, err) != 0 ? COMPUTE_E_INVALID : check_operands (request, err);
 }
 
 void

@@ -85,7 +85,7 @@ struct request
   struct pairs options;
   int64_t timeout_ms; /* or COMPUTE_UNSET, as below */
   int64_t output_limit_bytes;
-  int64_t older_than_days; /* in thousandths */
+  int64_t older_than_ms;
   bool no_environment;
   bool refuse_secrets;
   bool use_stdin;

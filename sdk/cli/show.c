@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "actions.h"
 #include "config.h"
 #include "environment.h"
 #include "output.h"
@@ -51,10 +52,11 @@ print_hash (const struct request *request, const cJSON *shown, struct compute_er
 }
 
 static int
-print_check (const struct request *request, struct compute_error *err)
+print_check (const struct request *request, const cJSON *shown, struct compute_error *err)
 {
   cJSON *object;
 
+  (void) shown;
   if (!request->json)
     return output_write (1, "ok\n", 3, err);
   object = cJSON_CreateObject ();
@@ -63,45 +65,61 @@ print_check (const struct request *request, struct compute_error *err)
 }
 
 static int
-print_action (const struct request *request, const char *action, const struct compute_environment *environment,
-              struct compute_error *err)
+print_all (const struct request *request, const cJSON *shown, struct compute_error *err)
+{
+  return request->json ? json_print (cJSON_Duplicate (shown, true), err) : print_lines (shown, err);
+}
+
+typedef int (*print_fn) (const struct request *request, const cJSON *shown, struct compute_error *err);
+
+/* What the environment comes to, in the form that print gives it. */
+static int
+show_as (const struct request *request, print_fn print)
 {
   struct compute_config config = config_of_place (request);
+  struct compute_environment *environment = NULL;
+  struct compute_error err = COMPUTE_ERROR_INIT;
+  struct request own = *request;
   cJSON *shown = NULL;
-  int rc = compute_environment_show (environment, &config, parse_text, &shown, err);
+  int rc;
 
-  if (rc == 0 && strcmp (action, "hash") == 0)
-    rc = print_hash (request, shown, err);
-  else if (rc == 0 && strcmp (action, "check") == 0)
-    rc = print_check (request, err);
-  else if (rc == 0)
-    rc = request->json ? json_print (cJSON_Duplicate (shown, true), err) : print_lines (shown, err);
+  if (request->operands->len > 1)
+    own.environment = request->operands->pdata[1];
+  rc = environment_need (&own, &environment, &err);
+  if (rc == 0)
+    rc = compute_environment_show (environment, &config, parse_text, &shown, &err);
+  if (rc == 0)
+    rc = print (request, shown, &err);
   cJSON_Delete (shown);
-  return rc;
+  compute_environment_close (environment);
+  return rc == 0 ? STATUS_OK : report_failure (request, NULL, &err);
+}
+
+static int
+show (const struct request *request, struct compute_registry *registry)
+{
+  (void) registry;
+  return show_as (request, print_all);
+}
+
+static int
+hash (const struct request *request, struct compute_registry *registry)
+{
+  (void) registry;
+  return show_as (request, print_hash);
+}
+
+static int
+check (const struct request *request, struct compute_registry *registry)
+{
+  (void) registry;
+  return show_as (request, print_check);
 }
 
 int
 env_main (const struct request *request, struct compute_registry *registry)
 {
-  const char *action = request->operands->pdata[0];
-  struct request own = *request;
-  struct compute_environment *environment;
-  struct compute_error err = COMPUTE_ERROR_INIT;
-  int rc;
+  static const struct action actions[] = { { "show", show }, { "hash", hash }, { "check", check } };
 
-  (void) registry;
-  if (strcmp (action, "show") != 0 && strcmp (action, "hash") != 0 && strcmp (action, "check") != 0)
-    {
-      (void) compute_error_set (&err, COMPUTE_E_INVALID, 0, "'%s' is none of show, hash, check", action);
-      return report_usage (request, &err);
-    }
-  if (request->operands->len > 1)
-    own.environment = request->operands->pdata[1];
-  rc = environment_open (&own, &environment, &err);
-  if (rc == 0 && environment == NULL)
-    rc = compute_error_set (&err, COMPUTE_E_NOT_FOUND, 0, "no %s in this folder or above", COMPUTE_ENVIRONMENT_FILE);
-  if (rc == 0)
-    rc = print_action (request, action, environment, &err);
-  compute_environment_close (environment);
-  return rc == 0 ? STATUS_OK : report_failure (request, NULL, &err);
+  return actions_run (actions, G_N_ELEMENTS (actions), request, registry);
 }

@@ -29,3 +29,15 @@ suggest_distance (const char *typed, const char *meant)
       }
   return MIN (cost[typed_length][meant_length], SUGGEST_FAR);
 }
+
+void
+suggestion_consider (struct suggestion *suggestion, const char *word)
+{
+  size_t distance = suggest_distance (suggestion->typed, word);
+
+  if (distance < suggestion->distance)
+    {
+      suggestion->best = word;
+      suggestion->distance = distance;
+    }
+}

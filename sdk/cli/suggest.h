@@ -9,4 +9,18 @@
 #define SUGGEST_FAR 3
 size_t suggest_distance (const char *typed, const char *meant);
 
+/* The word nearest to what was typed; NULL as long as none is near. */
+struct suggestion
+{
+  const char *typed;
+  const char *best;
+  size_t distance;
+};
+#define SUGGESTION_INIT(typed)                                                                                         \
+  {                                                                                                                    \
+    typed, NULL, SUGGEST_FAR                                                                                           \
+  }
+
+void suggestion_consider (struct suggestion *suggestion, const char *word);
+
 #endif

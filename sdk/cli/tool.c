@@ -248,24 +248,20 @@ check_tool (const struct tools *tools, const char *tool, struct compute_error *e
 {
   g_autoptr (GPtrArray) names = tool_names (tools->place);
   g_autoptr (GString) list = g_string_new (NULL);
-  const char *best = NULL;
-  size_t best_distance = SUGGEST_FAR;
+  struct suggestion nearest = SUGGESTION_INIT (tool);
 
   for (guint i = 0; i < names->len; i++)
     {
-      size_t distance = suggest_distance (tool, names->pdata[i]);
-
-      if (distance == 0 && g_str_equal (tool, names->pdata[i]))
+      if (g_str_equal (tool, names->pdata[i]))
         return 0;
-      if (distance < best_distance)
-        best = names->pdata[i], best_distance = distance;
+      suggestion_consider (&nearest, names->pdata[i]);
       g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", (char *) names->pdata[i]);
     }
   if (list->len > NAMES_SHOWN)
     g_string_append (g_string_truncate (list, NAMES_SHOWN), "...");
-  if (best != NULL)
+  if (nearest.best != NULL)
     return compute_error_set (err, COMPUTE_E_UNKNOWN_TOOL, 0, "no tool '%.64s'; did you mean '%s'? There are: %s", tool,
-                              best, list->str);
+                              nearest.best, list->str);
   return compute_error_set (err, COMPUTE_E_UNKNOWN_TOOL, 0, "no tool '%.64s'; there are: %s", tool, list->str);
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define DAY_SECONDS 86400
+
 /* Moves *text over digits and gives their value. Returns false where there are none, or the value is over max. */
 static bool
 take_digits (const char **text, int64_t max, int64_t *ret)
@@ -44,29 +46,45 @@ take_thousandths (const char **text, int64_t *ret)
   return true;
 }
 
+/* A number of units as thousandths of one. False when it is no number, or over max units. */
+static bool
+take_number (const char *text, int64_t max, int64_t *ret_thousandths)
+{
+  int64_t whole, part = 0;
+
+  if (!take_digits (&text, max, &whole))
+    return false;
+  if (*text == '.')
+    {
+      text++;
+      if (!take_thousandths (&text, &part))
+        return false;
+    }
+  *ret_thousandths = whole * 1000 + part;
+  return *text == '\0';
+}
+
 int
 value_seconds (const char *option, const char *text, int64_t *ret_ms, struct compute_error *err)
 {
-  const char *p = text;
-  int64_t seconds;
-  int64_t ms = 0;
-
-  if (!take_digits (&p, INT64_MAX / 1000 - 1, &seconds))
-    goto invalid;
-  if (*p == '.')
-    {
-      p++;
-      if (!take_thousandths (&p, &ms))
-        goto invalid;
-    }
-  if (*p != '\0')
-    goto invalid;
-  *ret_ms = seconds * 1000 + ms;
-  return 0;
-
-invalid:
+  if (take_number (text, INT64_MAX / 1000 - 1, ret_ms))
+    return 0;
   return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s '%s': give seconds, such as 30 or 0.5; 0 for no limit",
                             option, text);
+}
+
+int
+value_days (const char *option, const char *text, int64_t *ret_ms, struct compute_error *err)
+{
+  int64_t thousandths;
+
+  if (take_number (text, INT64_MAX / 1000 / DAY_SECONDS - 1, &thousandths))
+    {
+      *ret_ms = thousandths * DAY_SECONDS;
+      return 0;
+    }
+  return compute_error_set (err, COMPUTE_E_INVALID, 0, "%s '%s': give days, such as 14 or 0.5; 0 for any age", option,
+                            text);
 }
 
 int

@@ -143,6 +143,31 @@ def test_what_is_wrong_in_a_file_is_told_before_anything_runs():
         assert project.compute("captures", "frob").status == 2
 
 
+def test_a_mistyped_action_is_answered_with_the_nearest():
+    for words, meant in ((["captures", "prun"], "prune"), (["env", "shwo"], "show")):
+        expect_error(compute(*words), 2, f"'{words[1]}' is none of ", f"did you mean '{meant}'?")
+    expect_error(compute("captures", "frobnicate"), 2, "is none of list, prune, explain")
+
+
+def test_an_age_is_a_number_of_days_that_can_be():
+    for age in ("-1", "x", "1e3", "", "99999999999999"):
+        expect_error(compute("captures", "prune", "--older-than", age), 2, "--older-than", "days" if age else "empty")
+    for age in ("0", "0.5", "14", "36500"):
+        expect(compute("captures", "prune", "--older-than", age), 0)
+
+
+def test_one_environment_is_asked_for_or_none():
+    words = ["--on", "local", "--environment", "e.yaml", "--no-environment"]
+    expect_error(compute("run", *words, "-c", "true"), 2, "both --environment and --no-environment")
+
+
+def test_a_step_that_yaml_takes_for_something_else_is_to_be_quoted():
+    with Project("setup: true\n") as project:
+        assert b"'setup' is true or false; it must be a list of texts, or one (quote it)" in project.compute("env", "check").err
+        project.write("setup: 'true'\n")
+        expect(project.run("-c", "true"), 0)
+
+
 # ---- Packages: the real programs, on indexes and files of this machine -----------------------------------------------
 
 
