@@ -47,12 +47,6 @@ capture_ref (const struct preparation *preparation)
 }
 
 static void
-log_line (void *context, const char *line)
-{
-  handle_log (context, COMPUTE_LOG_WARNING, "%s", line);
-}
-
-static void
 tell (const struct preparation *preparation, const char *step)
 {
   struct compute_progress progress = { .size = sizeof progress, .step = step };
@@ -260,7 +254,7 @@ touch (struct preparation *preparation)
   struct entry_change change = { preparation, NULL };
   struct compute_error why = COMPUTE_ERROR_INIT;
 
-  if (record_change (touch_entry, &change, log_line, preparation->handle, &why) != 0)
+  if (record_change (touch_entry, &change, handle_warn, preparation->handle, &why) != 0)
     handle_log (preparation->handle, COMPUTE_LOG_WARNING, "the use of a capture was not recorded: %s", why.message);
 }
 
@@ -309,7 +303,7 @@ record_capture (struct preparation *preparation, cJSON *entry, const struct comp
   cJSON_AddStringToObject (entry, "ref", ref);
   cJSON_AddStringToObject (entry, "definition", preparation->definition.hash);
   cJSON_AddNumberToObject (entry, "created_at", record_now ());
-  return record_change (put_entry, &change, log_line, preparation->handle, err);
+  return record_change (put_entry, &change, handle_warn, preparation->handle, err);
 }
 
 /* What the provider says may name the image, and so the key. */

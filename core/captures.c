@@ -114,12 +114,6 @@ remove_entry (void *user, cJSON *record)
   return TRUE;
 }
 
-static void
-log_line (void *context, const char *line)
-{
-  handle_log (context, COMPUTE_LOG_WARNING, "%s", line);
-}
-
 static int
 open_backend (struct pruning *pruning, const char *backend, struct compute_handle **ret_handle,
               struct compute_error *err)
@@ -149,7 +143,7 @@ remove_capture (struct pruning *pruning, const struct compute_capture_entry *abo
   if (handle_captures (handle) == NULL)
     return compute_error_set (err, COMPUTE_E_UNSUPPORTED, 0, "%s keeps no captures", about->backend);
   rc = handle_remove (handle, about->ref, pruning->call, err);
-  return rc == 0 ? record_change (remove_entry, &removal, log_line, handle, err) : rc;
+  return rc == 0 ? record_change (remove_entry, &removal, handle_warn, handle, err) : rc;
 }
 
 /* One that is old enough. */

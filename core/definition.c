@@ -10,7 +10,6 @@
  */
 
 /* What a definition that does not state it is hashed with. */
-#define HASHED_WORKDIR "/workspace"
 #define HASHED_CPU "1"
 #define HASHED_MEMORY_MB 1024
 #define MEBIBYTE (1024 * 1024)
@@ -200,7 +199,7 @@ json_definition (const struct definition *definition, gboolean with_values)
   cJSON_AddNumberToObject (object, "memory_mb", (double) megabytes);
   cJSON_AddItemToObject (object, "packages", json_packages (definition->environment));
   cJSON_AddItemToObject (object, "setup", json_texts (definition->environment->setup, FALSE));
-  cJSON_AddStringToObject (object, "working_dir", config->workdir != NULL ? config->workdir : HASHED_WORKDIR);
+  cJSON_AddStringToObject (object, "working_dir", config->workdir != NULL ? config->workdir : DEFAULT_WORKING_DIR);
   return object;
 }
 

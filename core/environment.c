@@ -124,7 +124,7 @@ take_texts (struct reading *reading, const struct node *node, const char *key, G
       return 0;
     }
   if (node->kind != NODE_LIST)
-    return document_refuse (reading->document, node, reading->err, "'%s' is %s; it must be a list of texts, or one",
+    return document_refuse (reading->document, node, reading->err, "'%s' is %s; it must be a list of texts, or one (quote it)",
                             key, node_kind_name (node));
   for (size_t i = 0; i < node->count; i++)
     {
@@ -216,21 +216,15 @@ take_packages (struct reading *reading, const struct node *node)
 }
 
 static int
-take_steps (struct reading *reading, const struct node *node, GPtrArray *steps)
-{
-  return take_texts (reading, node, node->key, steps);
-}
-
-static int
 take_setup (struct reading *reading, const struct node *node)
 {
-  return take_steps (reading, node, reading->environment->setup);
+  return take_texts (reading, node, node->key, reading->environment->setup);
 }
 
 static int
 take_refresh (struct reading *reading, const struct node *node)
 {
-  return take_steps (reading, node, reading->environment->refresh);
+  return take_texts (reading, node, node->key, reading->environment->refresh);
 }
 
 static int
@@ -324,7 +318,7 @@ take_mount (struct reading *reading, const struct node *node, const char *text)
     mount.target = g_strdup (parts[1]);
   else
     mount.target = g_canonicalize_filename (parts[0],
-                                            environment->working_dir != NULL ? environment->working_dir : "/workspace");
+                                            environment->working_dir != NULL ? environment->working_dir : DEFAULT_WORKING_DIR);
   g_array_append_val (reading->environment->mounts, mount);
   return 0;
 }

@@ -5,6 +5,9 @@
 #include <compute/compute.h>
 #include <glib.h>
 
+/* Where commands run when nothing is stated. */
+#define DEFAULT_WORKING_DIR "/workspace"
+
 /* The kinds of packages, in the order in which they are installed. */
 enum package_kind
 {

@@ -105,6 +105,12 @@ handle_log (const struct compute_handle *handle, uint32_t level, const char *for
   handle->host->log (handle->host->context, level, line);
 }
 
+void
+handle_warn (void *handle, const char *line)
+{
+  handle_log (handle, COMPUTE_LOG_WARNING, "%s", line);
+}
+
 /* compute_resolve gives NULL where no provider was asked for. */
 static int
 check_handle (const struct compute_handle *handle, struct compute_error *err)

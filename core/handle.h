@@ -12,6 +12,9 @@ int handle_open (const struct compute_provider *provider, const char *name, cons
 /* One line to the log of the handle's host application; dropped where there is none. */
 void handle_log (const struct compute_handle *handle, uint32_t level, const char *format, ...) COMPUTE_PRINTF (3, 4);
 
+/* The same for a line that something else made up: a warning, in the form of a callback. */
+void handle_warn (void *handle, const char *line);
+
 /* compute.capture/1, NULL where the provider has none; the three calls need it. Errors: those of provider.h. */
 const struct compute_capture *handle_captures (const struct compute_handle *handle);
 int handle_capture (struct compute_handle *handle, const char *instance, const struct compute_capture_request *request,
