@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -85,3 +86,16 @@ def instead_of_docker(script):
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
         yield {"COMPUTE_DOCKER": str(program)}
+
+
+def files_of(image):
+    """The paths in the layers of an image."""
+    paths = []
+    with tempfile.TemporaryFile() as archive:
+        engine().docker("save", image, stdout=archive)
+        archive.seek(0)
+        with tarfile.open(fileobj=archive) as layers:
+            for name in (name for name in layers.getnames() if name.endswith("layer.tar")):
+                with tarfile.open(fileobj=layers.extractfile(name)) as layer:
+                    paths += layer.getnames()
+    return paths

@@ -10,7 +10,6 @@ import pathlib
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 import time
@@ -18,7 +17,7 @@ from unittest import mock
 
 import host
 import tap
-from place import BUSYBOX, ENGINE, cleanup, containers, engine, instead_of_docker, wait_true
+from place import BUSYBOX, cleanup, containers, engine, files_of, instead_of_docker, wait_true
 
 INVALID, NOT_FOUND, NOT_RUNNING, ENGINE_FAILED, CANCELLED, DENIED, BUSY = -1, -2, -8, -10, -12, -14, -15
 REF = "compute-test-capture:0a1b2c3d4e5f"
@@ -201,19 +200,6 @@ def told(ref):
     return text.encode() + engine().docker("save", ref, text=False).stdout
 
 
-def paths_of(ref):
-    """The paths in the layers of an image."""
-    paths = []
-    with tempfile.TemporaryFile() as archive:
-        engine().docker("save", ref, stdout=archive)
-        archive.seek(0)
-        with tarfile.open(fileobj=archive) as layers:
-            for name in (name for name in layers.getnames() if name.endswith("layer.tar")):
-                with tarfile.open(fileobj=layers.extractfile(name)) as layer:
-                    paths += layer.getnames()
-    return paths
-
-
 @contextlib.contextmanager
 def recorded():
     """What docker is called with goes to a file, too."""
@@ -277,7 +263,7 @@ def test_no_capture_holds_the_runner():
             provider.shell(instance, "echo on >/srv/file")
             provider.capture(instance)
             provider.shutdown(instance)
-            paths = paths_of(REF)
+            paths = files_of(REF)
             assert "srv/file" in paths and not [path for path in paths if "compute" in path], paths
 
 

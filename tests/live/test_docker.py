@@ -12,14 +12,13 @@ import re
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 
 import images
 import podman
 import tap
-from place import (BUSYBOX, COMPUTE, ENGINE, arguments, cleanup, compute, containers, detached, engine, instead_of_docker, run,
+from place import (BUSYBOX, COMPUTE, ENGINE, arguments, cleanup, compute, containers, detached, engine, files_of, instead_of_docker, run,
                    start, wait_true)
 
 CONFORMANCE, CASES = sys.argv[2:4]
@@ -174,19 +173,6 @@ def test_an_engine_that_does_not_see_our_files_gets_a_copy():
             assert compute("exec", name, "-c", "echo on") == (0, "on\n", ""), "from where the files are seen"
             assert compute("exec", name, "-c", "exit 4", program=far)[0] == 4
     assert engine().docker("volume", "ls", "--quiet").stdout == ""
-
-
-def files_of(image):
-    """The paths in the layers of an image."""
-    paths = []
-    with tempfile.TemporaryFile() as archive:
-        engine().docker("save", image, stdout=archive)
-        archive.seek(0)
-        with tarfile.open(fileobj=archive) as layers:
-            for name in (name for name in layers.getnames() if name.endswith("layer.tar")):
-                with tarfile.open(fileobj=layers.extractfile(name)) as layer:
-                    paths += layer.getnames()
-    return paths
 
 
 @only_if(ENGINE == "docker")  # podman saves an image in another form

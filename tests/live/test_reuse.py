@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_reuse.py COMPUTE LIBCOMPUTE: environments on a real engine: prepared once, kept, and used again when they fit."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -11,7 +10,7 @@ import tempfile
 import time
 
 import tap
-from place import BUSYBOX, COMPUTE, cleanup, compute, containers, engine, start, wait_true
+from place import BUSYBOX, cleanup, compute, containers, engine, start, wait_true
 
 REPOSITORY = "praisonai-env"
 
