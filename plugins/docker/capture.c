@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "docker.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /*
@@ -10,147 +9,7 @@
  */
 
 #define COMMIT_MS (10 * 60 * 1000)
-#define REMOVE_MS 60000
 #define SAYS "{{.Config.User}}\n{{.Config.WorkingDir}}\n{{range .Config.Env}}{{.}}\n{{end}}" /* struct says */
-
-/* ---- Names ------------------------------------------------------------------------------------------------------- */
-
-static int
-check_name (const char *ref, struct compute_error *err)
-{
-  if (ref == NULL || ref[0] == '\0' || ref[0] == '-')
-    return compute_error_set (err, COMPUTE_E_INVALID, 0, "that is no name of an image");
-  return 0;
-}
-
-/* ENGINE, with what the docker program said but for the name. */
-static int
-failed (struct answer *answer, const char *ref, const char *what, struct compute_error *err)
-{
-  const char *tag = strrchr (ref, ':');
-
-  text_blank (answer->said, ref);
-  if (tag != NULL)
-    text_blank (answer->said, tag + 1);
-  return engine_failed (answer, what, err);
-}
-
-/* ---- Images ------------------------------------------------------------------------------------------------------ */
-
-/* Takes a line of IMAGE's apart. */
-static int
-read_image (char *line, struct compute_image *ret_image)
-{
-  char *rest = line;
-  const char *id = strsep (&rest, "\t");
-  const char *platform = strsep (&rest, "\t");
-
-  if (platform == NULL || rest == NULL)
-    return -1;
-  ret_image->bytes = strtoull (rest, NULL, 10);
-  cut_text (ret_image->id, sizeof ret_image->id, id);
-  cut_text (ret_image->platform, sizeof ret_image->platform, platform);
-  return 0;
-}
-
-/* A line for each image, as long as there are any. */
-static int
-read_images (char *text, uint64_t count, struct compute_image *ret_images)
-{
-  for (uint64_t i = 0; i < count; i++)
-    {
-      char *line = strsep (&text, "\n");
-
-      if (line == NULL || read_image (line, &ret_images[i]) != 0)
-        return -1;
-    }
-  return 0;
-}
-
-/* Looks for all of some images: NOT_FOUND when one is missing, whichever. */
-static int
-look_at_images (struct compute_provider_state *state, const char *const *refs, uint64_t count,
-                const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err)
-{
-  struct words words = { 0 };
-  struct answer answer;
-  int result = 0;
-
-  words_add (&words, "image");
-  words_add (&words, "inspect");
-  words_add (&words, "--format");
-  words_add (&words, "{{.Id}}\t{{.Os}}/{{.Architecture}}\t{{.Size}}");
-  words_add (&words, "--");
-  for (uint64_t i = 0; i < count && result == 0; i++)
-    {
-      result = check_name (refs[i], err);
-      words_add (&words, refs[i]);
-    }
-  if (result == 0)
-    result = words_check (&words, err);
-  if (result == 0)
-    result = engine_ask (state, words.items, LOOK_MS, call, NULL, NULL, &answer, err);
-  words_free (&words);
-  if (result != 0)
-    return result;
-  if (answer.exit_code != 0 && image_is_missing (answer.said))
-    result = compute_error_set (err, COMPUTE_E_NOT_FOUND, 0, "the engine has no such image");
-  else if (answer.exit_code != 0 || read_images (answer.text, count, ret_images) != 0)
-    result = failed (&answer, refs[0], "cannot look at the image", err);
-  answer_free (&answer);
-  return result;
-}
-
-/* Which of several is missing is not told: then each is looked for by itself. */
-static int
-capture_has (struct compute_provider_state *state, const char *const *refs, uint64_t count,
-             const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err)
-{
-  struct compute_error why = COMPUTE_ERROR_INIT;
-  int result = look_at_images (state, refs, count, call, ret_images, &why);
-
-  if (result != COMPUTE_E_NOT_FOUND)
-    return result == 0 ? 0 : compute_error_set (err, result, why.sys_errno, "%s", why.message);
-  for (uint64_t i = 0; i < count; i++)
-    {
-      ret_images[i] = (struct compute_image){ 0 };
-      result = count > 1 ? look_at_images (state, &refs[i], 1, call, &ret_images[i], &why) : COMPUTE_E_NOT_FOUND;
-      if (result != 0 && result != COMPUTE_E_NOT_FOUND)
-        return compute_error_set (err, result, why.sys_errno, "%s", why.message);
-    }
-  return 0;
-}
-
-static int
-is_in_use (const char *said)
-{
-  static const char *const words[] = { "is using its referenced image", "is being used by", "in use by" };
-
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr (said, words[i]) != NULL)
-      return 1;
-  return 0;
-}
-
-static int
-capture_remove (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
-                struct compute_error *err)
-{
-  const char *const args[] = { "rmi", "--", ref, NULL };
-  struct answer answer;
-  int result = check_name (ref, err);
-
-  if (result == 0)
-    result = engine_ask (state, args, REMOVE_MS, call, NULL, NULL, &answer, err);
-  if (result != 0)
-    return result;
-  if (answer.exit_code != 0 && is_in_use (answer.said))
-    result = compute_error_set (err, COMPUTE_E_BUSY, 0, "a container uses it");
-  else if (answer.exit_code != 0 && !image_is_missing (answer.said))
-    result = failed (&answer, ref, "cannot remove the image", err);
-  answer_free (&answer);
-  return result;
-}
 
 /* ---- What the image is to say ------------------------------------------------------------------------------------ */
 
@@ -170,6 +29,7 @@ struct origin
   struct says says;
   char *entrypoint; /* JSON */
   char *cmd;        /* JSON */
+  char *env;        /* JSON */
 };
 
 static void
@@ -207,10 +67,10 @@ static int
 read_origin (struct compute_provider_state *state, const char *image, const struct compute_call *call,
              struct origin *origin, struct compute_error *err)
 {
-  static const char format[] = "{{json .Config.Entrypoint}}\n{{json .Config.Cmd}}\n" SAYS;
+  static const char format[] = "{{json .Config.Entrypoint}}\n{{json .Config.Cmd}}\n{{json .Config.Env}}\n" SAYS;
   struct answer answer;
   char *rest;
-  int result = look_at_images (state, &image, 1, call, &origin->image, err);
+  int result = image_look (state, &image, 1, call, &origin->image, err);
 
   if (result == 0)
     result = ask_one (state, "image", format, image, call, &answer, err);
@@ -219,6 +79,7 @@ read_origin (struct compute_provider_state *state, const char *image, const stru
   origin->text = rest = answer.text;
   origin->entrypoint = strsep (&rest, "\n");
   origin->cmd = strsep (&rest, "\n");
+  origin->env = strsep (&rest, "\n");
   if (read_says (rest, &origin->says) == 0)
     return 0;
   return compute_error_set (err, COMPUTE_E_ENGINE, 0, "the engine did not say what the image is made of");
@@ -346,7 +207,7 @@ commit (struct compute_provider_state *state, const char *instance, const struct
   words_free (&words);
   if (result == 0 && ret_answer->exit_code != 0)
     {
-      result = failed (ret_answer, request->ref, "cannot capture the instance", err);
+      result = image_failed (ret_answer, request->ref, "cannot capture the instance", err);
       answer_free (ret_answer);
     }
   if (result == 0)
@@ -354,10 +215,34 @@ commit (struct compute_provider_state *state, const char *instance, const struct
   return result;
 }
 
+/* The bytes of a JSON string, its quotes included. */
+static size_t
+string_bytes (const char *json)
+{
+  size_t bytes = 1;
+
+  while (json[bytes] != '\0' && json[bytes] != '"')
+    bytes += json[bytes] == '\\' && json[bytes + 1] != '\0' ? 2 : 1;
+  return bytes + (json[bytes] == '"');
+}
+
+/* True when what is told of an image, as JSON, has a variable with a value other than its origin's. */
+static int
+tells_value (const char *json, const char *name, const struct origin *origin)
+{
+  size_t bytes = strlen (name);
+
+  for (const char *at = json; (at = strchr (at, '"')) != NULL; at++)
+    if (strncmp (at + 1, name, bytes) == 0 && at[1 + bytes] == '=' && at[2 + bytes] != '"'
+        && memmem (origin->env, strlen (origin->env), at, string_bytes (at)) == NULL)
+      return 1;
+  return 0;
+}
+
 /* Some engines keep in an image all that its container was made with, and no change takes it out. */
 static int
 check_clean (struct compute_provider_state *state, const char *image, const struct compute_capture_request *request,
-             const struct compute_call *call, struct compute_error *err)
+             const struct origin *origin, const struct compute_call *call, struct compute_error *err)
 {
   struct answer answer;
   int result = ask_one (state, "image", "{{json .}}", image, call, &answer, err);
@@ -365,7 +250,7 @@ check_clean (struct compute_provider_state *state, const char *image, const stru
   if (result != 0)
     return result;
   for (uint64_t i = 0; i < request->secret_count && result == 0; i++)
-    if (strlen (request->secrets[i].value) >= SECRET_BYTES && strstr (answer.text, request->secrets[i].value) != NULL)
+    if (tells_value (answer.text, request->secrets[i].name, origin))
       result = compute_error_set (err, COMPUTE_E_DENIED, 0,
                                   "what the image says would hold the value of %.60s: give it in env alone",
                                   request->secrets[i].name);
@@ -384,7 +269,7 @@ name (struct compute_provider_state *state, const char *image, const char *ref, 
   if (result != 0)
     return result;
   if (answer.exit_code != 0)
-    result = failed (&answer, ref, "cannot name the image", err);
+    result = image_failed (&answer, ref, "cannot name the image", err);
   answer_free (&answer);
   return result;
 }
@@ -400,13 +285,13 @@ make_image (struct compute_provider_state *state, const char *instance, const st
 
   if (result != 0)
     return result;
-  result = check_clean (state, made.text, request, call, err);
+  result = check_clean (state, made.text, request, origin, call, err);
   if (result == 0)
     result = name (state, made.text, request->ref, call, err);
   if (result == 0)
-    result = look_at_images (state, (const char *const[]){ made.text }, 1, call, ret_image, err);
+    result = image_look (state, (const char *const[]){ made.text }, 1, call, ret_image, err);
   else
-    (void) capture_remove (state, made.text, NULL, NULL);
+    (void) image_remove (state, made.text, NULL, NULL);
   answer_free (&made);
   return result;
 }
@@ -465,7 +350,7 @@ check_request (const struct compute_capture_request *request, struct compute_err
 {
   if ((request->flags & ~COMPUTE_CAPTURE_REFUSE_SECRETS) != 0)
     return compute_error_set (err, COMPUTE_E_INVALID, 0, "docker knows no flags 0x%x of a capture", request->flags);
-  return check_name (request->ref, err);
+  return image_check_name (request->ref, err);
 }
 
 static void
@@ -505,6 +390,6 @@ capture (struct compute_provider_state *state, const char *instance, const struc
 const struct compute_capture docker_capture = {
   .size = sizeof (struct compute_capture),
   .capture = capture,
-  .has = capture_has,
-  .remove = capture_remove,
+  .has = image_has,
+  .remove = image_remove,
 };

@@ -90,6 +90,22 @@ int image_is_missing (const char *said);
 int image_pull (struct compute_provider_state *state, const char *image, const struct compute_call *call,
                 struct compute_error *err);
 
+/* INVALID, when it is no name of an image. */
+int image_check_name (const char *ref, struct compute_error *err);
+
+/* ENGINE, with what the docker program said but for the name. */
+int image_failed (struct answer *answer, const char *ref, const char *what, struct compute_error *err);
+
+/* Looks for all of some images: NOT_FOUND when one is missing, whichever. */
+int image_look (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+                const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err);
+
+/* As in provider.h. */
+int image_has (struct compute_provider_state *state, const char *const *refs, uint64_t count,
+               const struct compute_call *call, struct compute_image *ret_images, struct compute_error *err);
+int image_remove (struct compute_provider_state *state, const char *ref, const struct compute_call *call,
+                  struct compute_error *err);
+
 /* ---- container.c ---- */
 
 /* How a container is made: what failed attempts have taught. */

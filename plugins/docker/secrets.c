@@ -40,32 +40,38 @@ is_anything_looked_for (const struct compute_capture_request *request)
   return 0;
 }
 
-/* The path itself may hold a value. */
 static void
-tell (struct search *search, const char *given, const char *name)
+tell (struct search *search, const char *path, const char *name)
 {
-  char path[300];
-
-  cut_text (path, sizeof path, given);
-  for (uint64_t i = 0; i < search->request->secret_count; i++)
-    if (is_looked_for (&search->request->secrets[i]))
-      text_blank (path, search->request->secrets[i].value);
-  if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) != 0 && search->refused.code == 0)
-    (void) compute_error_set (&search->refused, COMPUTE_E_DENIED, 0, "the value of %.60s is in %.120s", name, path);
   if ((search->request->flags & COMPUTE_CAPTURE_REFUSE_SECRETS) == 0)
     host_log (search->state->host, COMPUTE_LOG_WARNING,
               "[docker_compute] the value of %s is in %s, which the capture keeps", name, path);
+  else if (search->refused.code == 0)
+    (void) compute_error_set (&search->refused, COMPUTE_E_DENIED, 0, "the value of %.60s is in %.120s", name, path);
+}
+
+/* Takes the values out of a path, which may hold one itself. */
+static void
+blank_values (const struct search *search, char *path)
+{
+  for (uint64_t i = 0; i < search->request->secret_count; i++)
+    if (is_looked_for (&search->request->secrets[i]))
+      text_blank (path, search->request->secrets[i].value);
 }
 
 static void
 look_through (struct search *search, const char *path, size_t bytes)
 {
   const struct compute_capture_request *request = search->request;
+  char *shown = strdup (path);
 
+  if (shown != NULL)
+    blank_values (search, shown);
   for (uint64_t i = 0; i < request->secret_count; i++)
     if (is_looked_for (&request->secrets[i])
         && memmem (search->room, bytes, request->secrets[i].value, strlen (request->secrets[i].value)) != NULL)
-      tell (search, path, request->secrets[i].name);
+      tell (search, shown != NULL ? shown : "a file", request->secrets[i].name);
+  free (shown);
 }
 
 /* What is no file, or cannot be read, or has gone, holds nothing that could be looked at. */

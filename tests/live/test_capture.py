@@ -320,6 +320,13 @@ def test_C01_a_variable_of_the_container_is_blanked_or_there_is_no_capture():
         assert environment(REF)["PLAIN"] == "plain value"
 
 
+def test_a_value_that_is_no_secret_of_the_image_hinders_no_capture():
+    with opened() as provider:
+        instance = provider.provision(env=[("PLACE", "/workspace"), ("FROM", BUSYBOX)])
+        provider.capture(instance, [("PLACE", "/workspace"), ("FROM", BUSYBOX)])
+        assert provider.has(REF)
+
+
 def test_C01_what_the_image_itself_says_is_left_alone_unless_its_name_is_well_known():
     with opened() as provider:
         instance = provider.provision("compute-test/whole")
