@@ -124,8 +124,8 @@ take_texts (struct reading *reading, const struct node *node, const char *key, G
       return 0;
     }
   if (node->kind != NODE_LIST)
-    return document_refuse (reading->document, node, reading->err, "'%s' is %s; it must be a list of texts, or one (quote it)",
-                            key, node_kind_name (node));
+    return document_refuse (reading->document, node, reading->err,
+                            "'%s' is %s; it must be a list of texts, or one (quote it)", key, node_kind_name (node));
   for (size_t i = 0; i < node->count; i++)
     {
       const struct node *member = node->members[i];
@@ -317,8 +317,8 @@ take_mount (struct reading *reading, const struct node *node, const char *text)
   if (count > 1)
     mount.target = g_strdup (parts[1]);
   else
-    mount.target = g_canonicalize_filename (parts[0],
-                                            environment->working_dir != NULL ? environment->working_dir : DEFAULT_WORKING_DIR);
+    mount.target = g_canonicalize_filename (parts[0], environment->working_dir != NULL ? environment->working_dir
+                                                                                       : DEFAULT_WORKING_DIR);
   g_array_append_val (reading->environment->mounts, mount);
   return 0;
 }
